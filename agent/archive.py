@@ -1,0 +1,162 @@
+"""Keeps conversations in tables of its own, on whatever SQLAlchemy engine it is given."""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine, Row, func, insert, or_, select, update
+
+from agent.conversation import Conversation
+from agent.saved import FORMAT_VERSION, UnreadableTrace
+from agent.shapes import StopReason
+from agent.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
+from agent.trace import EVENT, AnyEvent
+
+T = TypeVar("T")
+
+
+class Transact(Protocol):
+    """Runs work in a transaction of its own, again if others were in the way."""
+
+    def __call__(self, work: Callable[[Connection], T]) -> T: ...
+
+
+class LeaseLost(Exception):
+    """Another process closed this run, since its worker had given no sign for too long."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One stored run: who was asked what, when (seconds since the epoch), and how it ended (None: it has not)."""
+
+    run_id: str
+    handle: str
+    started: float
+    model: str
+    text: str
+    stop_reason: StopReason | None
+    answer: str
+    steps: int | None
+
+
+class Archive:
+    """Conversations and their events, each conversation belonging to an owner.
+
+    Only the worker that holds a run's lease appends to its conversation (see ``agent.lease``), in one short
+    transaction a commit. ``create`` makes the tables; nothing is read or written before.
+    """
+
+    def __init__(self, engine: Engine, transact: Transact | None = None) -> None:
+        self.engine = engine
+        self.transact = transact or _transact_on(engine)
+        self.worker = secrets.token_hex(8)
+        """Names this process among those that share the database."""
+
+    def create(self) -> None:
+        """Make the tables that are missing."""
+        TABLES.create_all(self.engine)
+
+    def start(self, owner: str, name: str | None = None) -> Conversation:
+        """Begin a conversation under a new, unguessable handle; ``name`` must be new for this owner."""
+        handle = secrets.token_urlsafe(16)
+        row = {"handle": handle, "owner": owner, "name": name, "format": FORMAT_VERSION, "created": time.time()}
+        self.transact(lambda db: db.execute(insert(CONVERSATIONS).values(row)))
+        return self._conversation(handle, ())
+
+    def find(self, owner: str, handle_or_name: str) -> Conversation | None:
+        """Load a conversation of this owner by its handle or name; a foreign or forged handle finds none.
+
+        Raises UnreadableTrace if a newer version of this program stored it.
+        """
+        row = CONVERSATIONS.c
+        named = or_(row.handle == handle_or_name, row.name == handle_or_name)
+        with self.engine.connect() as db:
+            found = db.execute(select(row.handle, row.format).where(row.owner == owner, named)).first()
+            if found is None:
+                return None
+            if found.format != FORMAT_VERSION:
+                raise UnreadableTrace(f"This conversation has format {found.format}; update this program.")
+            return self._conversation(found.handle, _read(db, found.handle))
+
+    def length(self, owner: str, handle: str) -> int | None:
+        """How many events a conversation of this owner has; None if there is no such conversation."""
+        count = select(func.count()).select_from(EVENTS).where(EVENTS.c.handle == handle).scalar_subquery()
+        mine = (CONVERSATIONS.c.handle == handle, CONVERSATIONS.c.owner == owner)
+        with self.engine.connect() as db:
+            return db.scalar(select(count).select_from(CONVERSATIONS).where(*mine))
+
+    def runs(self, owner: str, limit: int = 20) -> list[RunSummary]:
+        """The latest runs of an owner, newest first."""
+        with self.engine.connect() as db:
+            rows = db.execute(
+                select(RUNS)
+                .join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
+                .where(CONVERSATIONS.c.owner == owner)
+                .order_by(RUNS.c.started.desc())
+                .limit(limit)
+            ).all()
+            return [_summary(row, _read(db, row.handle, row.first, row.last)) for row in rows]
+
+    def run_events(self, owner: str, run_id: str) -> list[AnyEvent]:
+        """The events of one run of an owner, so far; empty if there is no such run."""
+        with self.engine.connect() as db:
+            row = db.execute(
+                select(RUNS)
+                .join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
+                .where(CONVERSATIONS.c.owner == owner, RUNS.c.run_id == run_id)
+            ).first()
+            return _read(db, row.handle, row.first, row.last) if row else []
+
+    def _conversation(self, handle: str, events: Sequence[AnyEvent]) -> Conversation:
+        return Conversation(handle, events, lambda position, fresh: self._save(handle, position, fresh))
+
+    def _save(self, handle: str, position: int, events: Sequence[AnyEvent]) -> None:
+        ended = next((event.stop_reason for event in events if event.kind == "run_finished"), None)
+        last = position + len(events) - 1
+        rows = [
+            {"handle": handle, "position": position + offset, "body": event.model_dump_json()}
+            for offset, event in enumerate(events)
+        ]
+        mine = (RUNS.c.handle == handle, RUNS.c.worker == self.worker, RUNS.c.stop_reason.is_(None))
+        signs = {"heartbeat": time.time()} | ({"stop_reason": ended, "last": last} if ended else {})
+
+        def write(db: Connection) -> None:
+            if db.execute(update(RUNS).where(*mine).values(signs)).rowcount != 1:
+                raise LeaseLost
+            db.execute(insert(EVENTS), rows)
+
+        self.transact(write)
+
+
+def _transact_on(engine: Engine) -> Transact:
+    def transact(work: Callable[[Connection], T]) -> T:
+        with engine.begin() as db:
+            return work(db)
+
+    return transact
+
+
+def _read(db: Connection, handle: str, first: int = 0, last: int | None = None) -> list[AnyEvent]:
+    span = [EVENTS.c.handle == handle, EVENTS.c.position >= first]
+    if last is not None:
+        span.append(EVENTS.c.position <= last)
+    bodies = db.scalars(select(EVENTS.c.body).where(*span).order_by(EVENTS.c.position))
+    return [EVENT.validate_json(body) for body in bodies]
+
+
+def _summary(row: Row[tuple[object, ...]], events: Sequence[AnyEvent]) -> RunSummary:
+    started = next((event for event in events if event.kind == "run_started"), None)
+    message = next((event for event in events if event.kind == "user_message"), None)
+    finished = next((event for event in events if event.kind == "run_finished"), None)
+    return RunSummary(
+        run_id=row.run_id,
+        handle=row.handle,
+        started=row.started,
+        model=started.model.name if started else "",
+        text=message.text if message else "",
+        stop_reason=row.stop_reason,
+        answer=finished.answer if finished else "",
+        steps=finished.steps if finished else None,
+    )

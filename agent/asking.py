@@ -1,0 +1,57 @@
+"""One model call: the request with all messages, the deltas as they come, the reply."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+
+from agent.shapes import ToolCall
+from agent.trace import ModelReply, ModelRequest
+from agent.turn import Turn, Yields
+
+
+def ask(turn: Turn) -> Yields[ModelReply]:
+    """Send the conversation and read one reply; whatever it builds on is kept for good before it is sent.
+
+    Raises Cancelled when a person stops the run; a failure of the model is a reply with ``error`` set.
+    """
+    history, estimate = turn.conversation.history, turn.estimate()
+    request = turn.write(
+        ModelRequest,
+        step=0 if turn.wrapping_up else turn.step + 1,
+        new_messages=history.unsent(),
+        digest=history.next_digest(),
+        estimated_input_tokens=estimate.total,
+        resent_tokens=estimate.resent,
+        new_tokens=estimate.new,
+        wrap_up=turn.wrapping_up,
+        elapsed_ms=round(turn.elapsed * 1000, 1),
+    )
+    turn.conversation.commit()
+    yield request
+    reply = yield from _read(turn)
+    turn.heed_cancel()
+    return reply
+
+
+def _read(turn: Turn) -> Yields[ModelReply]:
+    schemas = [] if turn.wrapping_up else turn.schemas
+    messages = turn.conversation.history.messages()
+    stream = turn.model.stream(messages, schemas, turn.options, turn.deadline)
+    with closing(stream), turn.cancel.ending(stream.close):
+        for item in stream:
+            if item.kind != "model_reply":
+                yield item
+                continue
+            reply = turn.add(_as_ours(turn, item))
+            yield reply
+            return reply
+    raise RuntimeError("a model must end its stream with a reply")
+
+
+def _as_ours(turn: Turn, reply: ModelReply) -> ModelReply:
+    """Stamp a reply with its step and give its calls ids that are unique in the conversation."""
+    place = f"{turn.run.turn}.{turn.step or 'w'}"
+    calls = [
+        ToolCall(id=f"call_{place}.{number}", name=call.name, arguments=call.arguments)
+        for number, call in enumerate(reply.tool_calls, start=1)
+    ]
+    return reply.model_copy(update={"step": turn.step, "at": datetime.now(UTC), "tool_calls": calls})

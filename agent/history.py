@@ -1,0 +1,123 @@
+"""The messages a model gets, folded from the events as they come."""
+
+import hashlib
+import json
+from typing import Any
+
+from agent.trace import AnyEvent, ModelReply, ToolFinished
+
+Message = dict[str, Any]
+"""One chat message in Ollama's shape: role, content, and thinking, tool_calls or tool_name where they apply."""
+
+UNCALIBRATED_CHARS_PER_TOKEN = 4.0
+MESSAGE_OVERHEAD_CHARS = 16  # role marks and separators of the chat template
+
+
+class History:
+    """The chat as the model sees it, append-only within a run; the system message comes first."""
+
+    def __init__(self) -> None:
+        self._system: Message | None = None
+        self._messages: list[Message] = []
+        self._unsent: list[Message] = []
+        self._wrapping_up = False
+        self.size = 0
+        """Characters of all messages, to estimate tokens from."""
+        self.digest = ""
+
+    def add(self, event: AnyEvent) -> None:
+        """Take one event; those that the model does not read change nothing."""
+        match event.kind:
+            case "run_started":
+                self._instruct(event.instructions)
+            case "user_message":
+                self._forget_thinking()
+                self._append({"role": "user", "content": event.text})
+            case "note":
+                self._append({"role": "user", "content": event.text})
+            case "model_request":
+                self._unsent = []
+                self._wrapping_up = event.wrap_up
+                self.digest = event.digest
+            case "model_reply":
+                self._add_reply(event)
+            case "tool_finished" if not self._wrapping_up:
+                self._append(_tool_message(event))
+            case "run_finished":
+                self._wrapping_up = False
+                if event.answer_by == "program" and not self._ends_with_assistant():
+                    self._append({"role": "assistant", "content": event.answer})
+
+    def messages(self) -> list[Message]:
+        """All messages of the next request, oldest first."""
+        return [self._system, *self._messages] if self._system else list(self._messages)
+
+    def unsent(self) -> list[Message]:
+        """The messages no request has carried yet."""
+        return list(self._unsent)
+
+    def next_digest(self) -> str:
+        """The digest of the next request: of the last one's digest and the messages that are new."""
+        text = json.dumps(self._unsent, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256((self.digest + text).encode()).hexdigest()[:32]
+
+    def _instruct(self, instructions: str) -> None:
+        system = {"role": "system", "content": instructions}
+        if system == self._system:
+            return
+        self.size += message_size(system) - (message_size(self._system) if self._system else 0)
+        self._system = system
+        self._unsent.append(system)
+
+    def _forget_thinking(self) -> None:
+        # The templates of thinking models drop the thoughts of earlier turns; so do we, or sizes would lie.
+        self.size -= sum(len(message.get("thinking", "")) for message in self._messages)
+        self._messages = [
+            {name: value for name, value in message.items() if name != "thinking"} for message in self._messages
+        ]
+
+    def _add_reply(self, reply: ModelReply) -> None:
+        if reply.error or reply.incomplete:
+            return
+        if reply.tool_calls and not self._wrapping_up:
+            # Content beside calls makes qwen3's template leave the calls out, so only the page shows it.
+            self._append(_with_thinking(reply, "", [_wire_call(call.id, call) for call in reply.tool_calls]))
+        elif reply.text.strip():
+            self._append(_with_thinking(reply, reply.text, []))
+
+    def _append(self, message: Message) -> None:
+        self._messages.append(message)
+        self._unsent.append(message)
+        self.size += message_size(message)
+
+    def _ends_with_assistant(self) -> bool:
+        return bool(self._messages) and self._messages[-1]["role"] == "assistant"
+
+
+def message_size(message: Message) -> int:
+    """Characters a message adds to a prompt, marks of the template included."""
+    calls = message.get("tool_calls")
+    written = len(message["content"]) + len(message.get("thinking", ""))
+    return written + (len(json.dumps(calls, ensure_ascii=False)) if calls else 0) + MESSAGE_OVERHEAD_CHARS
+
+
+def _with_thinking(reply: ModelReply, content: str, calls: list[Message]) -> Message:
+    message: Message = {"role": "assistant", "content": content}
+    if reply.thinking:
+        message["thinking"] = reply.thinking
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _wire_call(call_id: str, call: Any) -> Message:
+    return {"id": call_id, "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _tool_message(event: ToolFinished) -> Message:
+    return {
+        "role": "tool",
+        "content": event.result,
+        "tool_name": event.call.name,
+        "tool_call_id": event.call.id,
+    }

@@ -1,0 +1,126 @@
+"""One live run a conversation: a lease in the database, renewed while the worker lives, closed when it died."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import Update, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from agent.acting import prepare
+from agent.archive import Archive
+from agent.closing import program_answer
+from agent.conversation import Conversation
+from agent.tables import CONVERSATIONS, RUNS
+from agent.tools import ToolOutcome
+from agent.trace import RunFinished, ToolFinished
+
+HEARTBEAT_SECONDS = 5.0
+LAPSE_SECONDS = 20.0
+"""A run whose worker gave no sign for this long is taken for dead."""
+
+
+class ConversationBusy(Exception):
+    """This conversation is answering already; wait for it, or stop it."""
+
+
+@contextmanager
+def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
+    """Hold the one live run of a conversation; yields its new run id. Raises ConversationBusy if there is one."""
+    run_id, now = secrets.token_hex(8), time.time()
+    claim = {
+        "run_id": run_id,
+        "handle": conversation.handle,
+        "first": conversation.saved,
+        "started": now,
+        "heartbeat": now,
+        "worker": archive.worker,
+    }
+    try:
+        archive.transact(lambda db: db.execute(insert(RUNS).values(claim)))
+    except IntegrityError:
+        raise ConversationBusy("This conversation is answering already; wait for it, or stop it.") from None
+    over = threading.Event()
+    threading.Thread(target=_beat, args=(archive, run_id, over), name="lease", daemon=True).start()
+    try:
+        yield run_id
+    finally:
+        over.set()
+
+
+def close_lapsed(archive: Archive, outcome: Callable[[str], ToolOutcome | None]) -> int:
+    """Close the runs whose lease has lapsed as ``interrupted``; returns how many.
+
+    ``outcome`` tells what a call came to, by its idempotency key, if it took effect: a call that the crash left
+    without a result gets the true one.
+    """
+    closed = 0
+    lapsed = (RUNS.c.stop_reason.is_(None), RUNS.c.heartbeat < time.time() - LAPSE_SECONDS)
+    with archive.engine.connect() as db:
+        owners = select(RUNS.c.run_id, RUNS.c.handle, CONVERSATIONS.c.owner)
+        rows = db.execute(owners.join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle).where(*lapsed)).all()
+    for row in rows:
+        this_run = update(RUNS).where(RUNS.c.run_id == row.run_id)
+        taken = _change(archive, this_run.where(*lapsed).values(worker=archive.worker, heartbeat=time.time()))
+        conversation = archive.find(row.owner, row.handle) if taken else None
+        if conversation is None:
+            continue
+        closed += 1
+        if conversation.run.run_id == row.run_id:
+            interrupt(conversation, outcome)
+        else:  # it died before its first event was kept
+            _change(archive, this_run.values(stop_reason="interrupted"))
+    return closed
+
+
+def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome | None]) -> None:
+    """Give every open call its true result and end the run as ``interrupted``."""
+    run = conversation.run
+    keys = {event.call.id: event for event in conversation.run_events() if event.kind == "tool_started"}
+    for call in list(run.open_calls.values()):
+        started = keys.get(call.id)
+        known = outcome(started.key) if started else None
+        result = known or ToolOutcome(result="Not known: the program ended before the result came.", ok=False)
+        if not started:
+            result = ToolOutcome(result="Not run: the program ended before.", ok=False)
+        conversation.append(
+            ToolFinished(
+                call=started.call if started else call,
+                raw_arguments=call.arguments,
+                ran=known is not None,
+                ok=result.ok,
+                result=result.result,
+                reads=result.reads,
+                changes=result.changes,
+                fingerprint=started.fingerprint if started else prepare(call, {}).fingerprint,
+                key=started.key if started else None,
+            )
+        )
+    conversation.append(
+        RunFinished(
+            stop_reason="interrupted",
+            answer=program_answer(run, "interrupted", "the program ended in the middle of it"),
+            answer_by="program",
+            steps=run.steps,
+            model_calls=run.model_calls,
+            tool_calls=run.tool_calls,
+            usage=run.usage,
+            usage_complete=run.usage_complete,
+            seconds=None,
+        )
+    )
+    conversation.commit()
+
+
+def _beat(archive: Archive, run_id: str, over: threading.Event) -> None:
+    renew = update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.worker == archive.worker)
+    while not over.wait(HEARTBEAT_SECONDS):
+        # A database that fails now gets the next sign; several in a row fit into a lease.
+        with suppress(Exception):
+            _change(archive, renew.values(heartbeat=time.time()))
+
+
+def _change(archive: Archive, statement: Update) -> int:
+    return archive.transact(lambda db: db.execute(statement).rowcount)

@@ -1,0 +1,94 @@
+"""The small frozen data that events are made of."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+StopReason = Literal[
+    "done",
+    "max_steps",
+    "max_tool_calls",
+    "max_tokens",
+    "max_input_tokens",
+    "max_cost",
+    "repeated_call",
+    "ping_pong",
+    "no_new_information",
+    "error_streak",
+    "max_seconds",
+    "context_window",
+    "cancelled",
+    "not_approved",
+    "empty_answer",
+    "model_unavailable",
+    "model_error",
+    "interrupted",
+    "internal_error",
+]
+"""Why a run ended: a closed list."""
+
+
+class Shape(BaseModel):
+    """A frozen piece of data; unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ToolCall(Shape):
+    """One call the model asks for; ``id`` is ours, since servers repeat or omit theirs."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class Usage(Shape):
+    """Tokens of one model call; unknown is None, never 0. ``estimated``: counted by us, not by the model."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    estimated: bool = False
+
+
+class Timings(Shape):
+    """Milliseconds of one model call, as far as they are known."""
+
+    load: float | None = None
+    prompt: float | None = None
+    generation: float | None = None
+    first_token: float | None = None
+    total: float | None = None
+
+
+class ModelInfo(Shape):
+    """Which model answers: its name, the digest of its weights, and a label for people."""
+
+    name: str
+    digest: str | None = None
+    label: str
+
+
+class ModelFault(Shape):
+    """Why a model call failed: the stop reason it leads to, and one line for people."""
+
+    stop_reason: Literal["model_unavailable", "model_error", "max_seconds", "cancelled"]
+    message: str
+
+
+class Fact(Shape):
+    """What a tool read: a resource (``cart``, ``stock:7``, ``order:1001``), its version, its value in words."""
+
+    resource: str
+    version: int
+    value: str
+
+
+class Change(Shape):
+    """What a tool changed: a resource, its versions before and after, its new value, the effect in words."""
+
+    resource: str
+    version_before: int
+    version: int
+    value: str
+    effect: str

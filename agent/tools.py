@@ -1,0 +1,131 @@
+"""Tools: typed functions, what they return, and the toolbox the loop takes them from."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+
+from agent.arguments import Parameter, check_arguments
+from agent.shapes import Change, Fact, Shape, ToolCall
+from agent.trace import ShopChanged
+
+
+class ToolError(Exception):
+    """A failure the model may read: one line, at most 300 characters, that lets it choose its next move."""
+
+
+class ToolOutcome(Shape):
+    """What a call came to: the text the model reads, whether it worked, what it read or changed."""
+
+    result: str
+    ok: bool = True
+    reads: list[Fact] = []
+    changes: list[Change] = []
+
+
+@dataclass(frozen=True)
+class Arg:
+    """Describes an argument in a tool's signature: ``Annotated[int, Arg("How many.", 1, 20)]``.
+
+    For a number the bounds are those of its value, for a text those of its length.
+    """
+
+    description: str
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function the model can call; its docstring is the manual the model reads.
+
+    The function takes keyword arguments and, if it is side-effecting, ``key`` first: its idempotency key.
+    It returns a ToolOutcome, or raises ToolError.
+    """
+
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    function: Callable[..., ToolOutcome]
+    side_effecting: bool = False
+
+    @classmethod
+    def of(cls, function: Callable[..., ToolOutcome], *, side_effecting: bool = False) -> "Tool":
+        """Make a tool of a function: name, docstring and ``Annotated`` arguments become its schema."""
+        hints = get_type_hints(function, include_extras=True)
+        signature = inspect.signature(function).parameters.values()
+        return cls(
+            name=function.__name__,
+            description=inspect.cleandoc(function.__doc__ or ""),
+            parameters=tuple(_parameter(item, hints[item.name]) for item in signature if item.name != "key"),
+            function=function,
+            side_effecting=side_effecting,
+        )
+
+    def schema(self) -> dict[str, Any]:
+        """The tool in the shape chat APIs take; flat, since the Ollama client drops anything nested."""
+        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+        required = [parameter.name for parameter in self.parameters if parameter.required]
+        shape = {"type": "object", "properties": properties, "required": required}
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": shape},
+        }
+
+    def check(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Validate and repair arguments; see ``check_arguments``."""
+        return check_arguments(self.name, self.parameters, arguments)
+
+    def run(self, arguments: Mapping[str, Any], key: str) -> ToolOutcome:
+        """Call the function with checked arguments."""
+        return self.function(key, **arguments) if self.side_effecting else self.function(**arguments)
+
+
+class Toolbox(Protocol):
+    """Where the loop takes its tools from; it knows no tool by name."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools, in the order the model is told of them."""
+
+    def call(self, call: ToolCall, key: str) -> ToolOutcome:
+        """Run a call with checked arguments; raises ToolError for what the model may read."""
+
+    def outcome(self, key: str) -> ToolOutcome | None:
+        """What a side-effecting call came to, if it took effect: asked after a crash or a time-out."""
+
+    def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
+        """What happened to these resources after the versions given, through any channel, oldest first."""
+
+
+class FunctionTools:
+    """A toolbox of plain functions, for agents without a shop."""
+
+    def __init__(self, *tools: Tool) -> None:
+        self.tools: Sequence[Tool] = tools
+        self._by_name = {tool.name: tool for tool in tools}
+
+    def call(self, call: ToolCall, key: str) -> ToolOutcome:
+        return self._by_name[call.name].run(call.arguments, key)
+
+    def outcome(self, key: str) -> ToolOutcome | None:  # noqa: ARG002  # plain functions keep no record
+        return None
+
+    def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:  # noqa: ARG002
+        return ()
+
+
+def _parameter(item: inspect.Parameter, hint: Any) -> Parameter:
+    kind, arg = (get_args(hint) if get_origin(hint) is Annotated else (hint, Arg("")))[:2]
+    choices: tuple[str, ...] = get_args(kind) if get_origin(kind) is Literal else ()
+    required = item.default is inspect.Parameter.empty
+    return Parameter(
+        name=item.name,
+        kind=str if choices else kind,
+        description=arg.description,
+        required=required,
+        default=None if required else item.default,
+        minimum=arg.minimum,
+        maximum=arg.maximum,
+        choices=choices,
+    )

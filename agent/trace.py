@@ -1,0 +1,169 @@
+"""The one truth of a conversation: an append-only list of frozen, typed events.
+
+Everything else (the messages the model gets, the page, sums, guards, exports) is read from these.
+Match on ``event.kind``, never on the class: a reloaded module would break ``isinstance``.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from agent.shapes import (
+    Change,
+    Fact,
+    ModelFault,
+    ModelInfo,
+    Shape,
+    StopReason,
+    Timings,
+    ToolCall,
+    Usage,
+)
+
+
+class Event(Shape):
+    """Something that happened: ``step`` is 0 outside a step, ``at`` is UTC."""
+
+    step: int = 0
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class RunStarted(Event):
+    kind: Literal["run_started"] = "run_started"
+    run_id: str
+    turn: int
+    model: ModelInfo
+    settings: dict[str, Any]
+    instructions: str
+    tools: list[dict[str, Any]]
+    continues: str | None = None
+
+
+class UserMessage(Event):
+    kind: Literal["user_message"] = "user_message"
+    text: str
+    turn: int
+    client_message_id: str
+
+
+class Note(Event):
+    """What the program adds to what the model reads."""
+
+    kind: Literal["note"] = "note"
+    purpose: Literal["snapshot", "corrective", "wrap_up"]
+    text: str
+
+
+class ModelRequest(Event):
+    """Sent to the model: the messages that are new since the last request; ``digest`` covers them all."""
+
+    kind: Literal["model_request"] = "model_request"
+    new_messages: list[dict[str, Any]]
+    digest: str
+    estimated_input_tokens: int
+    resent_tokens: int
+    new_tokens: int
+    wrap_up: bool = False
+    elapsed_ms: float
+
+
+class ModelReply(Event):
+    """What came back, also when the call failed (``error``) or broke off (``incomplete``)."""
+
+    kind: Literal["model_reply"] = "model_reply"
+    model: str
+    text: str = ""
+    thinking: str = ""
+    tool_calls: list[ToolCall] = []
+    usage: Usage = Usage()
+    timings_ms: Timings = Timings()
+    done_reason: str | None = None
+    error: ModelFault | None = None
+    incomplete: bool = False
+    warnings: list[str] = []
+    repairs: list[str] = []
+
+
+class GuardDecision(Event):
+    """A guard acted: what it looked at, the value against its threshold, and the reason in words."""
+
+    kind: Literal["guard_decision"] = "guard_decision"
+    guard: str
+    action: Literal["nudge", "replay", "block", "stop"]
+    value: float
+    threshold: float
+    reason: str
+    stop_reason: StopReason | None = None
+    call_id: str | None = None
+
+
+class ToolStarted(Event):
+    """A call is about to run: ``call`` as repaired, ``raw_arguments`` as the model wrote them."""
+
+    kind: Literal["tool_started"] = "tool_started"
+    call: ToolCall
+    raw_arguments: dict[str, Any]
+    repairs: list[str] = []
+    fingerprint: str
+    key: str
+
+
+class ToolFinished(Event):
+    """The one answer to a call, also when it was not run; ``result`` is what the model reads."""
+
+    kind: Literal["tool_finished"] = "tool_finished"
+    call: ToolCall
+    raw_arguments: dict[str, Any]
+    ran: bool
+    ok: bool
+    result: str
+    chars_cut: int = 0
+    duration_ms: float = 0.0
+    reads: list[Fact] = []
+    changes: list[Change] = []
+    fingerprint: str = ""
+    key: str | None = None
+
+
+class ShopChanged(Event):
+    """Something this conversation has read was changed through another channel."""
+
+    kind: Literal["shop_changed"] = "shop_changed"
+    resource: str
+    version_before: int
+    version_after: int
+    by: str
+    value: str
+
+
+class RunFinished(Event):
+    """The end of a run, always exactly one; the sums are those of the run's events."""
+
+    kind: Literal["run_finished"] = "run_finished"
+    stop_reason: StopReason
+    answer: str
+    answer_by: Literal["model", "program"]
+    steps: int
+    model_calls: int
+    tool_calls: int
+    usage: Usage
+    usage_complete: bool
+    seconds: float | None
+
+
+AnyEvent = Annotated[
+    RunStarted
+    | UserMessage
+    | Note
+    | ModelRequest
+    | ModelReply
+    | GuardDecision
+    | ToolStarted
+    | ToolFinished
+    | ShopChanged
+    | RunFinished,
+    Field(discriminator="kind"),
+]
+
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

@@ -1,0 +1,127 @@
+"""One turn under way: writes its events, asks its guards, knows its clock."""
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from agent.cancel import Cancel, Cancelled
+from agent.closing import program_answer
+from agent.conversation import Conversation
+from agent.guards import BeforeTool, Decision, Guard, Moment, Stop
+from agent.limits import Limits
+from agent.meter import Estimate
+from agent.models import ChatModel, Delta, ModelOptions
+from agent.shapes import StopReason
+from agent.tally import Tally
+from agent.tools import Tool, Toolbox
+from agent.trace import AnyEvent, Event, GuardDecision, RunFinished
+
+E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+Yields = Generator[AnyEvent | Delta, None, T]
+"""A part of the loop: yields events and deltas, returns a T."""
+
+
+@dataclass
+class Turn:
+    """What one user message is answered with; the only writer of its run.
+
+    ``wrapping_up`` is set once the steps are over and the model is asked one last time, without tools.
+    """
+
+    model: ChatModel
+    toolbox: Toolbox
+    guards: Sequence[Guard]
+    limits: Limits
+    options: ModelOptions
+    conversation: Conversation
+    cancel: Cancel
+    wrapping_up: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self.toolbox.tools}
+        self.schemas = [tool.schema() for tool in self.toolbox.tools]
+
+    @property
+    def run(self) -> Tally:
+        """What the run has used and done so far."""
+        return self.conversation.run
+
+    @property
+    def step(self) -> int:
+        """The number of the current step; 0 before the first and in the wrap-up."""
+        return 0 if self.wrapping_up else self.run.steps
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the turn began, on the monotonic clock."""
+        return time.monotonic() - self.started
+
+    @property
+    def deadline(self) -> float | None:
+        """When the turn must be over, on the monotonic clock."""
+        return self.limits.max_seconds and self.started + self.limits.max_seconds
+
+    def estimate(self) -> Estimate:
+        """The input tokens of the next request."""
+        return self.conversation.meter.estimate(self.conversation.history, with_tools=not self.wrapping_up)
+
+    def write(self, kind: type[E], **fields: Any) -> E:
+        """Make an event of the current step and append it."""
+        return self.add(kind(**({"step": self.step} | fields)))
+
+    def add(self, event: E) -> E:
+        """Append an event."""
+        self.conversation.append(event)  # type: ignore[arg-type]  # every concrete Event is one of AnyEvent
+        return event
+
+    def consult(self, moment: Moment) -> Yields[Decision | None]:
+        """Ask the guards in order; the first decision counts, and raises Stop if it ends the run."""
+        for guard in self.guards:
+            decision = guard(moment, self.run)
+            if decision is None:
+                continue
+            yield self.write(
+                GuardDecision,
+                guard=decision.guard,
+                action=decision.action,
+                value=decision.value,
+                threshold=decision.threshold,
+                reason=decision.reason,
+                stop_reason=decision.stop_reason,
+                call_id=moment.call.id if isinstance(moment, BeforeTool) else None,
+            )
+            if decision.stop_reason:
+                raise Stop(decision.stop_reason, decision.reason)
+            return decision
+        return None
+
+    def heed_cancel(self) -> None:
+        """Raise Cancelled if a person has asked the run to stop."""
+        if self.cancel.wanted:
+            raise Cancelled
+
+    def finish(self, stop_reason: StopReason, answer: str, by: Literal["model", "program"]) -> RunFinished:
+        """Record the end of the run with its sums, and keep everything."""
+        run = self.run
+        finished = self.write(
+            RunFinished,
+            step=0,
+            stop_reason=stop_reason,
+            answer=answer,
+            answer_by=by,
+            steps=run.steps,
+            model_calls=run.model_calls,
+            tool_calls=run.tool_calls,
+            usage=run.usage,
+            usage_complete=run.usage_complete,
+            seconds=round(self.elapsed, 3),
+        )
+        self.conversation.commit()
+        return finished
+
+    def finish_by_program(self, stop: Stop) -> RunFinished:
+        """Record the end of a run the model gave no answer to."""
+        return self.finish(stop.reason, program_answer(self.run, stop.reason, stop.why), "program")
