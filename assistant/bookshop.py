@@ -1,0 +1,73 @@
+"""Wires the shop: one database for the store and the conversations, one registry of runs, agents made to order."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+
+import store
+from agent.archive import Archive
+from agent.conversation import Conversation
+from agent.guards import guards_for
+from agent.lease import close_lapsed
+from agent.loop import Agent
+from agent.models import ChatModel
+from agent.runs import Runs
+from assistant.settings import Settings, database_url, instructions
+from assistant.toolbox import ShopTools
+from store.engine import write
+
+T = TypeVar("T")
+
+
+class Bookshop:
+    """The shop as page and terminal use it; made by ``open_bookshop``, never at import."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.archive = Archive(engine, transact=self._transact)
+        self.runs = Runs(self.archive)
+
+    def toolbox(self, customer_id: int, by: str, settings: Settings) -> ShopTools:
+        """The tools of one customer; ``by`` names who acts in the shop's list of changes."""
+        return ShopTools(self.engine, customer_id, by, settings.search_size)
+
+    def agent(self, model: ChatModel, customer_id: int, conversation: Conversation, settings: Settings) -> Agent:
+        """An agent for one customer under the given settings."""
+        return Agent(
+            model=model,
+            toolbox=self.toolbox(customer_id, f"assistant {conversation.handle[:6]}", settings),
+            instructions=instructions(),
+            guards=guards_for(settings.limits),
+            limits=settings.limits,
+            options=settings.options,
+            settings={"search_size": settings.search_size},
+        )
+
+    def conversation(self, customer_id: int, session: str = "") -> Conversation:
+        """A conversation of a customer: continued by its handle or its name, begun under a name that is new to
+        this customer, or begun under a random handle if no session is named.
+        """
+        owner = str(customer_id)
+        if not session:
+            return self.archive.start(owner)
+        return self.archive.find(owner, session) or self.archive.start(owner, session)
+
+    def close_lapsed_runs(self) -> int:
+        """Close the runs whose process died, with what the shop knows of their effects; returns how many."""
+        return close_lapsed(self.archive, ShopTools(self.engine, 0, "recovery").outcome)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.engine.dispose()
+
+    def _transact(self, work: Callable[[Connection], T]) -> T:
+        return write(self.engine, lambda db: work(db.connection()))
+
+
+def open_bookshop(url: str | None = None) -> Bookshop:
+    """Open the shop at a database URL, by default where the surroundings say; raises ShopUnavailable in words."""
+    shop = Bookshop(store.open_shop(url or database_url()))
+    shop.archive.create()
+    shop.close_lapsed_runs()
+    return shop

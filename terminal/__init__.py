@@ -1,0 +1,1 @@
+"""The parts of the terminal program: flags, commands, and how things are printed."""

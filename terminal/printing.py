@@ -1,0 +1,110 @@
+"""Draws carts, steps and runs in a terminal."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import store
+from agent.archive import RunSummary
+from agent.models import Delta
+from agent.trace import AnyEvent
+from assistant.doctor import Finding
+
+SHOWN_CHARS = 160
+
+
+def draw_cart(console: Console, cart: store.CartView) -> None:
+    """Print the lines and the total of a cart."""
+    if not cart.lines:
+        console.print("The cart is empty.")
+        return
+    table = Table("Book", "Title", "Copies", "Price", "Sum", box=None, pad_edge=False)
+    for line in cart.lines:
+        prices = store.dollars(line.price_cents), store.dollars(line.line_total_cents)
+        table.add_row(str(line.book_id), Text(line.title), str(line.quantity), *prices)
+    console.print(table)
+    console.print(f"Total {store.dollars(cart.total_cents)}")
+
+
+def draw_events(console: Console, events: Iterable[AnyEvent]) -> None:
+    """Print a line for each event that a person follows a run by."""
+    for event in events:
+        line = event_line(event)
+        if line:
+            console.print(Text(line), soft_wrap=True)
+
+
+def event_line(event: AnyEvent | Delta) -> str:
+    """One line of a trace; empty for events that say nothing to a person."""
+    match event.kind:
+        case "run_started":
+            return f"run {event.run_id} · turn {event.turn} · {event.model.label}"
+        case "user_message":
+            return f"user: {short(event.text)}"
+        case "model_request":
+            place = "wrap-up" if event.wrap_up else f"step {event.step}"
+            return f"{place}: about {event.estimated_input_tokens:,} tokens, {event.new_tokens:,} of them new"
+        case "model_reply":
+            usage = event.usage
+            mark = "~" if usage.estimated else ""
+            counts = f"{mark}{_count(usage.input_tokens)} in, {mark}{_count(usage.output_tokens)} out"
+            said = event.error.message if event.error else event.text
+            return f"  model ({counts}){': ' + short(said) if said.strip() else ''}"
+        case "tool_started":
+            return f"  {event.call.name}({arguments_text(event.call.arguments)})"
+        case "tool_finished":
+            state = "" if event.ok else " failed" if event.ran else " not run"
+            cut = f" [{event.chars_cut:,} characters cut]" if event.chars_cut else ""
+            return f"   {state or ''} → {short(event.result)}{cut} ({event.duration_ms:.1f} ms)"
+        case "guard_decision":
+            return (
+                f"  guard {event.guard}: {event.action} at {event.value:g} of {event.threshold:g}: {event.reason}"
+            )
+        case "shop_changed":
+            return f"  the shop changed: {event.resource} is now {event.value} (by {event.by})"
+        case "run_finished":
+            return f"{event.stop_reason}: {event.steps} steps, {event.tool_calls} tool calls"
+        case "note":
+            return f"  note to the model: {short(event.text)}"
+        case _:
+            return ""
+
+
+def draw_runs(console: Console, runs: Sequence[RunSummary]) -> None:
+    """Print the latest runs, one a line."""
+    if not runs:
+        console.print('No runs yet. Start one with: bookshop ask "..."')
+        return
+    table = Table("Run", "When", "Model", "Steps", "End", "Request", box=None, pad_edge=False)
+    for run in runs:
+        steps = "?" if run.steps is None else str(run.steps)
+        when = f"{datetime.fromtimestamp(run.started, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+        table.add_row(run.run_id, when, run.model, steps, run.stop_reason or "running", Text(short(run.text, 60)))
+    console.print(table)
+
+
+def draw_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """Print what the doctor found, one a line, with what to do below it."""
+    table = Table("", "What", "Finding", "What to do", box=None, pad_edge=False)
+    for finding in findings:
+        mark = Text("ok", style="green") if finding.ok else Text("!", style="bold yellow")
+        table.add_row(mark, finding.what, Text(finding.found), Text(finding.advice))
+    console.print(table)
+
+
+def arguments_text(arguments: dict[str, object]) -> str:
+    """Arguments as a call is written."""
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+
+
+def short(text: str, limit: int = SHOWN_CHARS) -> str:
+    """A text on one line, cut with a mark where it is longer."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _count(tokens: int | None) -> str:
+    return "?" if tokens is None else f"{tokens:,}"

@@ -1,0 +1,50 @@
+"""The cart: its lines, the total, and a way to change and remove what is in it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from ui.safe import safe_label
+
+MOST_COPIES = 20
+
+
+def draw_cart(cart: dict[str, Any], change: Callable[[int, int], None], key: str) -> None:
+    """Draw a cart in the shape of the JSON contract; ``change(book_id, quantity)`` does a person's wish."""
+    if not cart["lines"]:
+        st.caption("The cart is empty.")
+        return
+    for line in cart["lines"]:
+        _draw_line(line, change, f"{key}-{line['book_id']}-{cart['version']}")
+    st.markdown(f"**Total \\${cart['total']}**")
+
+
+def _draw_line(line: dict[str, Any], change: Callable[[int, int], None], key: str) -> None:
+    book_id, title = line["book_id"], line["title"]
+    with st.container(horizontal=True, vertical_alignment="center", key=f"line-{key}"):
+        st.markdown(
+            f"{safe_label(title)}  \n\\${line['price']} each, \\${line['line_total']} together", width="stretch"
+        )
+        st.number_input(
+            f"Copies of {safe_label(title)}",
+            1,
+            max(MOST_COPIES, line["quantity"]),
+            line["quantity"],
+            key=f"copies-{key}",
+            on_change=_set_copies,
+            args=(change, book_id, f"copies-{key}"),
+            label_visibility="collapsed",
+            width=120,
+        )
+        st.button(
+            "Remove",
+            key=f"remove-{key}",
+            help=f"Take {safe_label(title)} out of the cart",
+            on_click=change,
+            args=(book_id, 0),
+        )
+
+
+def _set_copies(change: Callable[[int, int], None], book_id: int, key: str) -> None:
+    change(book_id, st.session_state[key])

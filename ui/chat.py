@@ -1,0 +1,82 @@
+"""The conversation: what was said, how each answer came about, and the answer that is coming."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from agent.runs import Snapshot
+from agent.trace import AnyEvent, RunFinished
+from ui.safe import safe_markdown
+
+STOPPED_BECAUSE = {
+    "max_steps": "it reached the limit of steps",
+    "max_tool_calls": "it reached the limit of tool calls",
+    "max_tokens": "the next step would have passed the token limit",
+    "max_input_tokens": "the next step would have passed the limit of input tokens",
+    "max_seconds": "its time was up",
+    "repeated_call": "the model made the same call again and again",
+    "context_window": "the conversation no longer fits into the model's context",
+    "cancelled": "you stopped it",
+    "empty_answer": "the model gave no answer",
+    "model_unavailable": "the model cannot be reached",
+    "model_error": "the model's reply broke off or was unusable",
+    "interrupted": "the program ended in the middle of it",
+    "internal_error": "something of ours broke",
+}
+
+
+def draw_history(events: Sequence[AnyEvent], *, skip_run: str = "") -> None:
+    """Draw every message and answer; ``skip_run`` leaves out the run that is still drawn live."""
+    run_id, model = "", ""
+    for event in events:
+        match event.kind:
+            case "run_started":
+                run_id, model = event.run_id, event.model.label
+            case "user_message" if run_id != skip_run:
+                draw_question(event.text)
+            case "run_finished" if run_id != skip_run:
+                draw_answer(event, model)
+
+
+def draw_question(text: str) -> None:
+    """Draw what the user said."""
+    with st.chat_message("user"):
+        st.markdown(safe_markdown(text))
+
+
+def draw_answer(end: RunFinished, model: str) -> None:
+    """Draw an answer, and under it what it took; a run that was stopped never looks like one that was done."""
+    with st.chat_message("assistant"):
+        if end.stop_reason != "done":
+            reason = STOPPED_BECAUSE.get(end.stop_reason, "a guard stopped it")
+            st.warning(f"Not finished: {reason} ({end.stop_reason}).", icon="⚠️")
+        st.markdown(safe_markdown(end.answer))
+        st.caption(" · ".join(_facts(end, model)))
+
+
+def draw_coming(snapshot: Snapshot) -> None:
+    """Draw a question and the answer that is coming: the words so far, and what goes on."""
+    draw_question(snapshot.question)
+    with st.chat_message("assistant"):
+        if snapshot.text.strip():
+            st.markdown(safe_markdown(snapshot.text))
+        doing = "stopping" if snapshot.stopping else snapshot.doing
+        st.markdown(f":shimmer[{doing[0].upper()}{safe_markdown(doing[1:])} …] {snapshot.seconds:.0f} s")
+
+
+def _facts(end: RunFinished, model: str) -> list[str]:
+    usage = end.usage
+    facts = [_count(end.steps, "step"), _count(end.tool_calls, "tool call")]
+    if usage.input_tokens is not None and usage.output_tokens is not None:
+        mark = "about " if usage.estimated else "" if end.usage_complete else "at least "
+        facts.append(f"{mark}{usage.input_tokens + usage.output_tokens:,} tokens")
+    else:
+        facts.append("tokens unknown")
+    if end.seconds is not None:
+        facts.append(f"{end.seconds:.1f} s")
+    by = "written by the program" if end.answer_by == "program" else safe_markdown(model)
+    return [*facts, by]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,202 @@
+"""The page: chat in the middle, the loop made visible beside it, the limits in the sidebar."""
+
+import streamlit as st
+
+import store
+from agent.conversation import Conversation
+from agent.trace import AnyEvent
+from assistant.models import Choice, UnknownModel
+from assistant.report import cart_json
+from ui.cart_panel import draw_cart
+from ui.chat import draw_coming, draw_history
+from ui.opened import OPENED
+from ui.safe import plain, safe_label
+from ui.sidebar import current_settings, draw_limits, draw_model_picker
+from ui.token_chart import draw_token_chart
+from ui.trace_panel import draw_trace
+from ui.visit import Visit
+
+TICK_SECONDS = 0.5
+SUGGESTIONS = {
+    "The Last Lighthouse, or another by her": "Add The Last Lighthouse to my cart. "
+    "If it is not available, add another novel by the same author.",
+    "Mysteries under $10": "Which mysteries do you have under $10?",
+    "Where is order O-1001?": "Where is my order O-1001?",
+    "My cart total": "What is my cart total now?",
+}
+STYLE = """<style>
+[data-testid="stMarkdownContainer"] :is(p, li, td) { unicode-bidi: plaintext; text-align: start; }
+</style>"""
+
+
+def draw_page() -> None:
+    """Draw everything once; what changes while a run goes on is drawn again by fragments."""
+    st.set_page_config(page_title="Glass Bookshop", page_icon="📚", layout="wide")
+    try:
+        visit = Visit(OPENED.shop())
+        choice = visit.choice()
+    except (store.ShopUnavailable, UnknownModel) as error:
+        st.title("Glass Bookshop")
+        st.error(f"The shop cannot open: {error}")
+        return
+    st.html(STYLE)
+    conversation = visit.conversation()
+    with st.sidebar:
+        draw_sidebar(visit, choice)
+    chat, glass = st.columns(2, gap="large")
+    with chat:
+        draw_chat(visit, conversation, choice)
+    with glass:
+        draw_glass(visit)
+    with st.bottom:
+        draw_input(visit)
+    if notice := st.session_state.pop("notice", ""):
+        st.toast(safe_label(notice, 300))
+
+
+def draw_sidebar(visit: Visit, choice: Choice) -> None:
+    st.title("Glass Bookshop")
+    st.caption("A shopping assistant whose loop you can see through.")
+    st.button("New conversation", on_click=visit.begin_anew, icon=":material/add:", width="stretch")
+    draw_model_picker(visit.model_names(), choice, lambda: OPENED.server(afresh=True))
+    draw_limits()
+    people = {person.id: person.name for person in store.list_customers(visit.shop.engine)}
+    st.selectbox(
+        "Customer",
+        list(people),
+        key="customer",
+        format_func=lambda number: f"{number} · {people[number]}",
+        on_change=visit.begin_anew,
+        help="Whose cart and orders these are.",
+    )
+
+
+def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice) -> None:
+    """Draw the history, then the answer that is coming."""
+    live = visit.snapshot()
+    # Both stay in their place, drawn or not: an element that takes another's place shows as a faded ghost.
+    welcome, history = st.container(), st.container()
+    if conversation is None and live is None:
+        with welcome:
+            draw_welcome(visit, choice)
+    if conversation:
+        with history:
+            draw_history(conversation.events, skip_run=live.run_id if live else "")
+    draw_coming_answer(visit)
+
+
+def draw_welcome(visit: Visit, choice: Choice) -> None:
+    """Draw what an empty page offers."""
+    if visit.handle:
+        st.info("There is no such conversation of this customer. Your first message begins a new one.")
+    st.subheader("What are you looking for?")
+    st.pills(
+        "Suggestions",
+        list(SUGGESTIONS),
+        key="suggestion",
+        on_change=_take_suggestion,
+        args=(visit,),
+        label_visibility="collapsed",
+        wrap=True,
+    )
+    who = safe_label(choice.model.info.label)
+    st.caption(f"Answered by {who}. Every step of the loop, every token and the cart show beside the chat.")
+
+
+def draw_coming_answer(visit: Visit) -> None:
+    """Draw the answer that is coming, again and again until it has come."""
+    live = visit.snapshot() is not None
+
+    @st.fragment(run_every=TICK_SECONDS if live else None)
+    def tick() -> None:
+        if not live:
+            return
+        snapshot = visit.shop.runs.snapshot(visit.handle)
+        if snapshot is None or not snapshot.running:
+            st.session_state.notice = "The answer is there."
+            st.rerun()
+        draw_coming(snapshot)
+
+    tick()
+
+
+def draw_glass(visit: Visit) -> None:
+    """Draw the steps, the tokens and the cart, again and again while a run goes on."""
+
+    @st.fragment(run_every=2 * TICK_SECONDS if visit.snapshot() else None)
+    def tick() -> None:
+        live = visit.snapshot()
+        events, limit, key = _shown_run(visit)
+        with st.container(border=True):
+            st.subheader("Cart")
+            cart = cart_json(store.view_cart(visit.shop.engine, visit.customer))
+            draw_cart(cart, visit.change_cart, f"cart-{visit.customer}")
+        with st.container(border=True):
+            st.subheader("Steps")
+            draw_trace(events, key, live.doing if live else "")
+        with st.container(border=True):
+            st.subheader("Tokens")
+            draw_token_chart(events, limit, f"tokens-{key}")
+
+    tick()
+
+
+def _shown_run(visit: Visit) -> tuple[list[AnyEvent], int | None, str]:
+    """The events of the run that is looked at, its token limit, and a key for its widgets."""
+    live = visit.snapshot()
+    if live:
+        events = list(live.events)
+    else:
+        conversation = visit.conversation()
+        questions = _questions(conversation) if conversation else {}
+        chosen = None
+        if len(questions) > 1:
+            chosen = st.selectbox("Turn", list(questions)[::-1], format_func=questions.get, key="shown_run")
+        events = conversation.run_events(chosen) if conversation else []
+    started = next((event for event in events if event.kind == "run_started"), None)
+    if started is None:
+        return events, current_settings().limits.max_tokens, "none"
+    return events, started.settings["limits"]["max_tokens"], started.run_id
+
+
+def _questions(conversation: Conversation) -> dict[str, str]:
+    """The request of each run of a conversation, by run id."""
+    found: dict[str, str] = {}
+    run_id = ""
+    for event in conversation.events:
+        match event.kind:
+            case "run_started":
+                run_id = event.run_id
+            case "user_message":
+                found[run_id] = f"{event.turn} · {plain(event.text, 60)}"
+    return found
+
+
+def draw_input(visit: Visit) -> None:
+    """Draw the box for the next message, and Stop while a run goes on."""
+    if draft := st.session_state.pop("draft", ""):
+        st.session_state.message = draft
+    if visit.snapshot():
+        st.button("Stop", on_click=visit.stop, key="stop", icon=":material/stop_circle:")
+    st.chat_input(
+        "Ask about a book, your orders or your cart",
+        key="message",
+        max_chars=4_000,
+        on_submit=_send,
+        args=(visit,),
+    )
+
+
+def _send(visit: Visit) -> None:
+    if text := st.session_state.message.strip():
+        visit.ask(text)
+
+
+def _take_suggestion(visit: Visit) -> None:
+    chosen = st.session_state.suggestion
+    if chosen:
+        st.session_state.suggestion = None
+        visit.ask(SUGGESTIONS[chosen])
+
+
+draw_page()

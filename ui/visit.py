@@ -1,0 +1,100 @@
+"""One browser tab's visit: which customer, which conversation, which model; and what a person does."""
+
+import secrets
+from dataclasses import dataclass
+
+import streamlit as st
+
+import store
+from agent.conversation import Conversation
+from agent.lease import ConversationBusy
+from agent.runs import Snapshot
+from assistant.bookshop import Bookshop
+from assistant.models import OFFLINE, Choice, choose
+from assistant.settings import DEMO_CUSTOMER, PREFERRED_MODEL, chosen_model
+from lab.scripts import scripted_models
+from ui.opened import OPENED
+from ui.sidebar import current_settings
+
+WORD_PAUSE = 0.03
+"""Seconds between the words of the offline stand-in, so that its answer can be seen coming."""
+VISITOR_COOKIE = "visitor"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What the page knows of this tab; made anew on every rerun from the session's state."""
+
+    shop: Bookshop
+
+    @property
+    def customer(self) -> int:
+        return int(st.session_state.get("customer", DEMO_CUSTOMER))
+
+    @property
+    def handle(self) -> str:
+        """The handle of the conversation; empty before the first message."""
+        return str(st.query_params.get("c") or st.session_state.get("handle", ""))
+
+    @property
+    def channel(self) -> str:
+        """Names this browser in the shop's list of changes."""
+        return f"website {st.context.cookies.get(VISITOR_COOKIE, '')[:6]}".strip()
+
+    def conversation(self) -> Conversation | None:
+        """The conversation of the address, if it is this customer's; read again only when it has grown."""
+        handle = self.handle
+        if not handle:
+            return None
+        known: Conversation | None = st.session_state.get("conversation")
+        length = self.shop.archive.length(str(self.customer), handle)
+        if known is None or known.handle != handle or len(known.events) != length:
+            known = self.shop.archive.find(str(self.customer), handle) if length is not None else None
+            st.session_state.conversation = known
+        return known
+
+    def snapshot(self) -> Snapshot | None:
+        """The run of the conversation as it stands, if one is live."""
+        snapshot = self.shop.runs.snapshot(self.handle) if self.handle else None
+        return snapshot if snapshot and snapshot.running else None
+
+    def choice(self) -> Choice:
+        """The model that answers, and why."""
+        wanted = st.session_state.get("model") or None
+        return choose(wanted, server=OPENED.server(), scripts=scripted_models(), pause=WORD_PAUSE)
+
+    def model_names(self) -> list[str]:
+        """The models to choose from: the preferred one, the server's, the stand-in, and one that was set."""
+        names = [PREFERRED_MODEL, *(model.name for model in OPENED.server().models), OFFLINE]
+        return list(dict.fromkeys([*names, chosen_model() or OFFLINE]))
+
+    def ask(self, text: str) -> None:
+        """Start a run with a message; while one is live the text stays in the box."""
+        if self.snapshot():
+            st.session_state.draft = text
+            st.session_state.notice = "Still answering the last message: wait, or press Stop."
+            return
+        conversation = self.conversation() or self.shop.archive.start(str(self.customer))
+        agent = self.shop.agent(self.choice().model, self.customer, conversation, current_settings())
+        try:
+            self.shop.runs.start(agent, conversation, text, secrets.token_urlsafe(12))
+        except (ConversationBusy, store.ShopError) as error:
+            st.session_state.draft, st.session_state.notice = text, str(error)
+            return
+        st.session_state.handle = st.query_params["c"] = conversation.handle
+
+    def stop(self) -> None:
+        """Stop the live run."""
+        self.shop.runs.stop(self.handle)
+
+    def begin_anew(self) -> None:
+        """Leave the conversation for a new one; it stays in the archive."""
+        st.session_state.handle = ""
+        st.query_params.pop("c", None)
+
+    def change_cart(self, book_id: int, quantity: int) -> None:
+        """Set the copies of a book in the cart by hand; what the shop refuses is shown, nothing is lost."""
+        try:
+            store.set_quantity(self.shop.engine, self.customer, book_id, quantity, by=self.channel)
+        except store.ShopError as error:
+            st.session_state.notice = str(error)
