@@ -1,0 +1,81 @@
+"""The shop: catalog, search, stock, carts and orders in one database."""
+
+from store.adding import Added, add_to_cart, applied_write
+from store.cart import CartView, LineInCart, clear_cart, remove_from_cart, set_quantity, view_cart
+from store.catalog import BookDetails, Stock, check_stock, get_book, set_stock
+from store.changes import Change, changes_since, latest_change
+from store.checkup import check_shop
+from store.customers import Person, list_customers
+from store.errors import (
+    BadInput,
+    KeyReused,
+    NoSuchBook,
+    NoSuchCustomer,
+    NoSuchOrder,
+    NotEnough,
+    NotFound,
+    NotInCart,
+    OutOfStock,
+    ShopError,
+    ShopUnavailable,
+    TooMany,
+)
+from store.models import MOST_COPIES, STATUSES
+from store.money import decimal_text, dollars, parse_price
+from store.orders import BoughtLine, OrderStatus, get_order_status, order_ids, parse_order_id, set_order_status
+from store.search import BookHit, SearchResult, search_books
+from store.shelving import import_books
+from store.shop import init_shop, open_shop, reset_shop
+
+__all__ = [
+    "MOST_COPIES",
+    "STATUSES",
+    "Added",
+    "BadInput",
+    "BookDetails",
+    "BookHit",
+    "BoughtLine",
+    "CartView",
+    "Change",
+    "KeyReused",
+    "LineInCart",
+    "NoSuchBook",
+    "NoSuchCustomer",
+    "NoSuchOrder",
+    "NotEnough",
+    "NotFound",
+    "NotInCart",
+    "OrderStatus",
+    "OutOfStock",
+    "Person",
+    "SearchResult",
+    "ShopError",
+    "ShopUnavailable",
+    "Stock",
+    "TooMany",
+    "add_to_cart",
+    "applied_write",
+    "changes_since",
+    "check_shop",
+    "check_stock",
+    "clear_cart",
+    "decimal_text",
+    "dollars",
+    "get_book",
+    "get_order_status",
+    "import_books",
+    "init_shop",
+    "latest_change",
+    "list_customers",
+    "open_shop",
+    "order_ids",
+    "parse_order_id",
+    "parse_price",
+    "remove_from_cart",
+    "reset_shop",
+    "search_books",
+    "set_order_status",
+    "set_quantity",
+    "set_stock",
+    "view_cart",
+]
