@@ -17,8 +17,8 @@ from agent.tables import CONVERSATIONS, RUNS
 from agent.tools import ToolOutcome
 from agent.trace import RunFinished, ToolFinished
 
-HEARTBEAT_SECONDS = 5.0
-LAPSE_SECONDS = 20.0
+HEARTBEAT_SECONDS = 2.0
+LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long is taken for dead."""
 
 

@@ -64,6 +64,12 @@ def draw_coming(snapshot: Snapshot) -> None:
         st.markdown(f":shimmer[{doing[0].upper()}{safe_markdown(doing[1:])} …] {snapshot.seconds:.0f} s")
 
 
+def draw_elsewhere() -> None:
+    """Say that another process answers, or has died in the middle of it, which shows after some seconds."""
+    with st.chat_message("assistant"):
+        st.markdown(":shimmer[Another program is answering, or broke off; this shows by itself …]")
+
+
 def _facts(end: RunFinished, model: str) -> list[str]:
     usage = end.usage
     facts = [_count(end.steps, "step"), _count(end.tool_calls, "tool call")]

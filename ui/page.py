@@ -8,7 +8,7 @@ from agent.trace import AnyEvent
 from assistant.models import Choice, UnknownModel
 from assistant.report import cart_json
 from ui.cart_panel import draw_cart
-from ui.chat import draw_coming, draw_history
+from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.opened import OPENED
 from ui.safe import plain, safe_label
 from ui.sidebar import current_settings, draw_limits, draw_model_picker
@@ -40,6 +40,7 @@ def draw_page() -> None:
         st.error(f"The shop cannot open: {error}")
         return
     st.html(STYLE)
+    visit.show_address()
     conversation = visit.conversation()
     with st.sidebar:
         draw_sidebar(visit, choice)
@@ -82,7 +83,7 @@ def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice) -
     if conversation:
         with history:
             draw_history(conversation.events, skip_run=live.run_id if live else "")
-    draw_coming_answer(visit)
+    draw_coming_answer(visit, conversation)
 
 
 def draw_welcome(visit: Visit, choice: Choice) -> None:
@@ -103,19 +104,23 @@ def draw_welcome(visit: Visit, choice: Choice) -> None:
     st.caption(f"Answered by {who}. Every step of the loop, every token and the cart show beside the chat.")
 
 
-def draw_coming_answer(visit: Visit) -> None:
-    """Draw the answer that is coming, again and again until it has come."""
+def draw_coming_answer(visit: Visit, conversation: Conversation | None) -> None:
+    """Draw the answer that is coming, again and again until it has come: from here, or from another process."""
     live = visit.snapshot() is not None
+    elsewhere = not live and conversation is not None and not conversation.run.finished
 
-    @st.fragment(run_every=TICK_SECONDS if live else None)
+    @st.fragment(run_every=TICK_SECONDS if live or elsewhere else None)
     def tick() -> None:
-        if not live:
-            return
-        snapshot = visit.shop.runs.snapshot(visit.handle)
-        if snapshot is None or not snapshot.running:
-            st.session_state.notice = "The answer is there."
-            st.rerun()
-        draw_coming(snapshot)
+        if live:
+            snapshot = visit.snapshot()
+            if snapshot is None:
+                st.session_state.notice = "The answer is there."
+                st.rerun()
+            draw_coming(snapshot)
+        elif elsewhere:
+            if visit.has_news():
+                st.rerun()
+            draw_elsewhere()
 
     tick()
 

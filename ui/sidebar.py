@@ -75,16 +75,27 @@ def draw_limits() -> None:
     """Draw the presets and a slider for each limit; moving one reruns these alone, never a run under way."""
     st.pills("Limits", list(PRESETS), key="preset", on_change=_use_preset, wrap=True, help="Named sets of limits.")
     for name, (label, options, text) in SLIDERS.items():
-        st.select_slider(label, options, key=name, help=text, format_func=_shown, **_default(name))
+        st.select_slider(
+            label, options, key=name, help=text, format_func=_shown, bind="query-params", **_default(name)
+        )
     st.select_slider(
         "Search size",
         SEARCH_SIZES,
         key="search_size",
         help="Books a search returns if the model does not say.",
+        bind="query-params",
         **({} if "search_size" in st.session_state else {"value": 5}),
     )
-    st.toggle("Wrap-up", key="wrap_up", value=True, help="After a limit, one last model call without tools.")
-    st.toggle("Thinking", key="think", value=True, help="Let the model think before it answers.")
+    st.toggle(
+        "Wrap-up",
+        key="wrap_up",
+        value=True,
+        bind="query-params",
+        help="After a limit, one last model call without tools.",
+    )
+    st.toggle(
+        "Thinking", key="think", value=True, bind="query-params", help="Let the model think before it answers."
+    )
     st.caption(_consequence(current_settings().limits))
 
 

@@ -41,14 +41,15 @@ def rows(steps: Sequence[StepTokens]) -> list[dict[str, Any]]:
 def spec(steps: Sequence[StepTokens], limit: int | None) -> dict[str, Any]:
     """The Vega-Lite chart; a dictionary, as building it with Altair takes ten times as long on every tick."""
     total = sum(step.total for step in steps)
-    scale = {"domain": [0, max(total, limit or 0) * 1.08 or 1]}
+    tallest = max(step.total for step in steps)
+    per_step = {"title": "tokens a step", "format": "~s"}
     axis = {"title": "running total", "format": "~s", "titleColor": TOTAL_COLOR, "grid": False}
-    running = {"type": "quantitative", "scale": scale, "axis": axis}
+    running = {"type": "quantitative", "scale": _from_zero(max(total, limit or 0)), "axis": axis}
     bars = {
         "mark": {"type": "bar", "cornerRadiusEnd": 2},
         "encoding": {
             "x": STEP_AXIS,
-            "y": {"field": "tokens", "type": "quantitative", "title": "tokens a step", "axis": {"format": "~s"}},
+            "y": {"field": "tokens", "type": "quantitative", "scale": _from_zero(tallest), "axis": per_step},
             "color": {
                 "field": "part",
                 "type": "nominal",
@@ -74,6 +75,10 @@ def spec(steps: Sequence[StepTokens], limit: int | None) -> dict[str, Any]:
         rule = {"type": "rule", "color": TOTAL_COLOR, "strokeDash": [6, 4]}
         layers.append({"mark": rule, "encoding": {"y": {"datum": limit, **running}}})
     return {"height": 200, "layer": [bars, {"layer": layers}], "resolve": {"scale": {"y": "independent"}}}
+
+
+def _from_zero(highest: int) -> dict[str, Any]:
+    return {"domain": [0, max(highest * 1.08, 1)]}
 
 
 def in_words(steps: Sequence[StepTokens], limit: int | None) -> str:

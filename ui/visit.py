@@ -19,6 +19,8 @@ from ui.sidebar import current_settings
 WORD_PAUSE = 0.03
 """Seconds between the words of the offline stand-in, so that its answer can be seen coming."""
 VISITOR_COOKIE = "visitor"
+ADDRESS = "c"
+"""The name of the conversation's handle in the address of the page."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,19 @@ class Visit:
 
     @property
     def handle(self) -> str:
-        """The handle of the conversation; empty before the first message."""
-        return str(st.query_params.get("c") or st.session_state.get("handle", ""))
+        """The handle of the conversation, from the address at first; empty before the first message."""
+        if "handle" not in st.session_state:
+            st.session_state.handle = st.query_params.get(ADDRESS, "")
+        return str(st.session_state.handle)
+
+    def show_address(self) -> None:
+        """Keep the handle in the address, so that a reload finds the conversation again."""
+        if st.query_params.get(ADDRESS, "") == self.handle:
+            return
+        if self.handle:
+            st.query_params[ADDRESS] = self.handle
+        else:
+            del st.query_params[ADDRESS]
 
     @property
     def channel(self) -> str:
@@ -52,6 +65,12 @@ class Visit:
             known = self.shop.archive.find(str(self.customer), handle) if length is not None else None
             st.session_state.conversation = known
         return known
+
+    def has_news(self) -> bool:
+        """Whether the conversation has grown since it was read; closes a run whose process died."""
+        self.shop.close_lapsed_runs()
+        known: Conversation | None = st.session_state.get("conversation")
+        return known is not None and self.shop.archive.length(str(self.customer), self.handle) != len(known.events)
 
     def snapshot(self) -> Snapshot | None:
         """The run of the conversation as it stands, if one is live."""
@@ -74,6 +93,7 @@ class Visit:
             st.session_state.draft = text
             st.session_state.notice = "Still answering the last message: wait, or press Stop."
             return
+        self.shop.close_lapsed_runs()
         conversation = self.conversation() or self.shop.archive.start(str(self.customer))
         agent = self.shop.agent(self.choice().model, self.customer, conversation, current_settings())
         try:
@@ -81,7 +101,7 @@ class Visit:
         except (ConversationBusy, store.ShopError) as error:
             st.session_state.draft, st.session_state.notice = text, str(error)
             return
-        st.session_state.handle = st.query_params["c"] = conversation.handle
+        st.session_state.handle = conversation.handle
 
     def stop(self) -> None:
         """Stop the live run."""
@@ -90,7 +110,6 @@ class Visit:
     def begin_anew(self) -> None:
         """Leave the conversation for a new one; it stays in the archive."""
         st.session_state.handle = ""
-        st.query_params.pop("c", None)
 
     def change_cart(self, book_id: int, quantity: int) -> None:
         """Set the copies of a book in the cart by hand; what the shop refuses is shown, nothing is lost."""
