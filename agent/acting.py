@@ -1,5 +1,6 @@
 """One tool call: checked, put to the guards, run, and answered with a result the model reads."""
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from agent.cancel import Cancelled, run_with_deadline
 from agent.fingerprint import fingerprint
 from agent.guards import AfterTool, BeforeTool
 from agent.shapes import ToolCall
+from agent.text import clean
 from agent.tools import Tool, ToolError, ToolOutcome
 from agent.trace import ToolFinished, ToolStarted
 from agent.turn import Turn, Yields
@@ -90,7 +92,8 @@ def truncate(text: str, limit: int | None) -> tuple[str, int]:
 def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
     # The key tells this call from the same one made again, in this message or in any other.
     times = turn.run.runs_of[prepared.fingerprint] + 1
-    key = f"{turn.run.message_id}:{prepared.fingerprint}:{times}"
+    message = hashlib.sha256(turn.run.message_id.encode()).hexdigest()[:24]
+    key = f"{message}:{prepared.fingerprint}:{times}"
     record = {
         "call": prepared.call,
         "raw_arguments": prepared.raw_arguments,
@@ -101,13 +104,14 @@ def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
         turn.conversation.commit()  # a crash in the middle of it must find what was about to be done
     started = time.perf_counter()
     outcome = _outcome(turn, prepared.call, key)
-    result, cut = truncate(outcome.result, turn.limits.max_result_chars)
+    result, cut = truncate(clean(outcome.result), turn.limits.max_result_chars)
     return turn.write(
         ToolFinished,
         **record,
         key=key,
         ran=True,
         ok=outcome.ok,
+        doubtful=outcome.doubtful,
         result=result,
         chars_cut=cut,
         duration_ms=round((time.perf_counter() - started) * 1000, 3),
@@ -119,20 +123,20 @@ def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
 def _outcome(turn: Turn, call: ToolCall, key: str) -> ToolOutcome:
     """Run the tool; whatever it raises becomes a result the model reads.
 
-    A call that a person or the clock cut off is asked for its outcome first, so that no effect is ever denied.
+    A call that did not come to its end is asked for its outcome first, so that no effect is ever denied.
     """
     left = turn.deadline - time.monotonic() if turn.deadline else None
     seconds = min((limit for limit in (left, turn.limits.tool_seconds) if limit is not None), default=None)
     try:
-        return run_with_deadline(lambda: turn.toolbox.call(call, key), seconds, turn.cancel)
-    except Cancelled:
-        words = f"{call.name} was stopped by the user before it answered."
-        return turn.toolbox.outcome(key) or ToolOutcome(result=words, ok=False)
-    except TimeoutError:
-        words = f"{call.name} timed out and may still take effect. Check before you repeat it, or go another way."
-        return turn.toolbox.outcome(key) or ToolOutcome(result=words, ok=False)
+        outcome = run_with_deadline(lambda: turn.toolbox.call(call, key), seconds, turn.cancel)
+        return ToolOutcome.model_validate(outcome)
     except ToolError as error:
         return ToolOutcome(result=str(error)[:MAX_ERROR_CHARS], ok=False)
+    except Cancelled:
+        words = f"{call.name} was stopped by the user before it answered."
+    except TimeoutError:
+        words = f"{call.name} timed out and may still take effect. Check before you repeat it, or go another way."
     except Exception:  # noqa: BLE001  # the one place where a bug of a tool becomes a result; its text may leak
         words = f"{call.name} failed for a reason of its own. Try once more, or go another way."
-        return ToolOutcome(result=words, ok=False)
+    doubtful = turn.tools[call.name].side_effecting
+    return turn.toolbox.outcome(key) or ToolOutcome(result=words, ok=False, doubtful=doubtful)

@@ -114,10 +114,9 @@ def _read_text(given: Any) -> str | None:
         case bool():
             return None
         case str():
-            # A lone surrogate cannot be sent, stored or shown; it is the trace of a cut escape.
-            return given.encode("utf-8", "replace").decode()
+            return given
         case int() | float():
-            return str(given)
+            return str(int(given)) if isinstance(given, int) or given.is_integer() else str(given)
         case _:
             return None
 
@@ -131,6 +130,5 @@ def _within(parameter: Parameter, value: int | str) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
-    text = text.encode("utf-8", "replace").decode()
+    text = " ".join((f'"{value}"' if isinstance(value, str) else repr(value)).split())
     return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"

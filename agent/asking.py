@@ -4,6 +4,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from agent.shapes import ToolCall
+from agent.text import clean, clean_json
 from agent.trace import ModelReply, ModelRequest
 from agent.turn import Turn, Yields
 
@@ -48,10 +49,11 @@ def _read(turn: Turn) -> Yields[ModelReply]:
 
 
 def _as_ours(turn: Turn, reply: ModelReply) -> ModelReply:
-    """Stamp a reply with its step and give its calls ids that are unique in the conversation."""
+    """Stamp a reply with its step, give its calls ids that are unique in the conversation, and clean its texts."""
     place = f"{turn.run.turn}.{turn.step or 'w'}"
     calls = [
-        ToolCall(id=f"call_{place}.{number}", name=call.name, arguments=call.arguments)
+        ToolCall(id=f"call_{place}.{number}", name=clean(call.name), arguments=clean_json(call.arguments))
         for number, call in enumerate(reply.tool_calls, start=1)
     ]
-    return reply.model_copy(update={"step": turn.step, "at": datetime.now(UTC), "tool_calls": calls})
+    said = {"text": clean(reply.text), "thinking": clean(reply.thinking)}
+    return reply.model_copy(update={"step": turn.step, "at": datetime.now(UTC), "tool_calls": calls} | said)

@@ -46,9 +46,11 @@ def wrap_up_request(why: str) -> str:
 
 def program_answer(run: Tally, stop_reason: StopReason, why: str) -> str:
     """Tell the user what was done, what was not and why, and what to do; never empty."""
-    effects = [change.effect for change in run.changes]
-    done = f"Done: {'; '.join(effects)}." if effects else "Nothing was changed."
-    parts = [f"I stopped before your request was finished: {why}.", done, _ADVICE.get(stop_reason, "")]
+    doubtful = sorted({result.call.name for result in run.doubtful.values()})
+    done = f"Done: {'; '.join(run.effects)}." if run.effects else "" if doubtful else "Nothing was changed."
+    named = ", ".join(doubtful)
+    unknown = f"Not known: whether {named} took effect; look before you ask again." if doubtful else ""
+    parts = [f"I stopped before your request was finished: {why}.", done, unknown, _ADVICE.get(stop_reason, "")]
     if stop_reason in ANSWERLESS:
         parts[0] = f"I could not finish your request: {why}."
     return " ".join(part for part in parts if part)

@@ -20,8 +20,8 @@ def fingerprint(name: str, arguments: Mapping[str, Any]) -> str:
 def _canonical(value: Any) -> Any:
     match value:
         case Mapping():
-            pairs = sorted((str(key).strip().lower(), _canonical(item)) for key, item in value.items())
-            return {"object": pairs}
+            pairs = [(str(key).strip().lower(), _canonical(item)) for key, item in value.items()]
+            return {"object": sorted(pairs, key=json.dumps)}
         case list() | tuple():
             return [_canonical(item) for item in value]
         case str():

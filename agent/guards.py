@@ -12,6 +12,7 @@ from agent.limits import Limits
 from agent.meter import Estimate
 from agent.shapes import StopReason, ToolCall
 from agent.tally import Tally
+from agent.text import counted
 from agent.trace import ToolFinished
 
 
@@ -86,7 +87,9 @@ class MaxSteps:
 
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:
         if isinstance(moment, BeforeModel) and run.steps >= self.limit:
-            return _stop("max_steps", run.steps, self.limit, f"the limit of {self.limit} steps was reached")
+            return _stop(
+                "max_steps", run.steps, self.limit, f"the limit of {counted(self.limit, 'step')} was reached"
+            )
         return None
 
 
@@ -96,7 +99,7 @@ class MaxToolCalls:
 
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:
         if isinstance(moment, BeforeTool) and run.tool_calls >= self.limit:
-            why = f"the limit of {self.limit} tool calls was reached"
+            why = f"the limit of {counted(self.limit, 'tool call')} was reached"
             return _stop("max_tool_calls", run.tool_calls, self.limit, why)
         return None
 
@@ -128,7 +131,7 @@ class MaxSeconds:
 
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:  # noqa: ARG002
         if isinstance(moment, BeforeModel | BeforeTool) and moment.elapsed >= self.limit:
-            why = f"the time limit of {self.limit:g} seconds was reached"
+            why = f"the time limit of {counted(self.limit, 'second')} was reached"
             return _stop("max_seconds", round(moment.elapsed, 1), self.limit, why)
         return None
 
@@ -137,7 +140,7 @@ class MaxSeconds:
 class RepeatedCall:
     """Refuses the identical call, first with a hint, then by ending the run."""
 
-    nudge_at: int
+    nudge_at: int | None
     stop_at: int | None
 
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:
@@ -148,7 +151,7 @@ class RepeatedCall:
         if self.stop_at and before + 1 >= self.stop_at:
             why = f"the model asked for the same {name} call {before + 1} times"
             return _stop("repeated_call", before + 1, self.stop_at, why)
-        if before + 1 < self.nudge_at:
+        if self.nudge_at is None or before + 1 < self.nudge_at:
             return None
         why = (
             f"GUARD: not run. You already called {name} with these arguments {before} times and nothing has "
@@ -167,7 +170,7 @@ class EmptyAnswer:
         if not isinstance(moment, BeforeAnswer) or moment.text.strip():
             return None
         if run.corrections >= self.corrections:
-            why = f"the model gave no answer and no usable call in {run.corrections + 1} tries"
+            why = f"the model gave no answer and no usable call, asked {counted(run.corrections + 1, 'time')}"
             return _stop("empty_answer", run.corrections + 1, self.corrections, why)
         why = "Your last reply was empty. Call one of the tools, or answer the user in plain words."
         return Decision("empty_answer", "nudge", run.corrections + 1, self.corrections, why)
@@ -186,7 +189,7 @@ def guards_for(limits: Limits) -> list[Guard]:
         guards.append(TokenBudget(limits.max_input_tokens, counts_output=False))
     if limits.max_tool_calls is not None:
         guards.append(MaxToolCalls(limits.max_tool_calls))
-    if limits.repeat_nudge_at is not None:
+    if (limits.repeat_nudge_at, limits.repeat_stop_at) != (None, None):
         guards.append(RepeatedCall(limits.repeat_nudge_at, limits.repeat_stop_at))
     return [*guards, EmptyAnswer(limits.max_corrections)]
 

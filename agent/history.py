@@ -79,7 +79,9 @@ class History:
     def _add_reply(self, reply: ModelReply) -> None:
         if reply.error or reply.incomplete:
             return
-        if reply.tool_calls and not self._wrapping_up:
+        if reply.tool_calls and self._wrapping_up:
+            return  # not taken for the answer: the program's follows
+        if reply.tool_calls:
             # Content beside calls makes qwen3's template leave the calls out, so only the page shows it.
             self._append(_with_thinking(reply, "", [_wire_call(call.id, call) for call in reply.tool_calls]))
         elif reply.text.strip():

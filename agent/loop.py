@@ -14,7 +14,9 @@ from agent.conversation import Conversation
 from agent.guards import BeforeAnswer, BeforeModel, Guard, Stop
 from agent.limits import Limits
 from agent.models import ChatModel, ModelOptions
+from agent.news import hear_late_effects, hear_news
 from agent.result import AgentResult
+from agent.text import clean
 from agent.tools import Toolbox
 from agent.trace import Note, RunStarted, UserMessage
 from agent.turn import Turn, Yields
@@ -60,7 +62,7 @@ class Agent:
             yield self._opening(turn, run_id or secrets.token_hex(8))
             yield turn.write(
                 UserMessage,
-                text=text,
+                text=clean(text),
                 turn=turn.run.turn,
                 client_message_id=message_id or secrets.token_urlsafe(12),
             )
@@ -108,21 +110,26 @@ def to_an_end(turn: Turn) -> Yields[None]:
 def steps(turn: Turn) -> Yields[None]:
     """Ask, act, repeat, until the model answers; raises Stop where a guard or the model ends the run."""
     while True:
-        for news in turn.toolbox.changes(turn.conversation.known_versions):
-            yield turn.add(news)
+        turn.heed_cancel()
+        yield from hear_news(turn)
         yield from turn.consult(BeforeModel(turn.elapsed, turn.estimate()))
         reply = yield from ask(turn)
         if reply.error:
             raise Stop(reply.error.stop_reason, reply.error.message)
+        if reply.incomplete:
+            raise Stop("model_error", "the model's reply broke off")
         for call in reply.tool_calls:
             yield from act(turn, call)
         if reply.tool_calls:
             continue
         objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply.text))
-        if objection is None:
+        if objection:
+            yield turn.write(Note, purpose="corrective", text=objection.reason)
+        elif reply.text.strip():
             yield turn.finish("done", reply.text, "model")
             return
-        yield turn.write(Note, purpose="corrective", text=objection.reason)
+        else:
+            raise Stop("empty_answer", "the model gave no answer")
 
 
 def end_early(turn: Turn, stop: Stop) -> Yields[None]:
@@ -137,6 +144,7 @@ def end_early(turn: Turn, stop: Stop) -> Yields[None]:
             if reply.text.strip() and not reply.tool_calls and not reply.error:
                 yield turn.finish(stop.reason, reply.text, "model")
                 return
+    yield from hear_late_effects(turn)
     yield turn.finish_by_program(stop)
 
 

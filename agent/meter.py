@@ -28,6 +28,7 @@ class Meter:
         self._known_tokens = 0
         self._chars_per_token = UNCALIBRATED_CHARS_PER_TOKEN
         self._calibrated = False
+        self._sent_tokens = 0
 
     def add(self, event: AnyEvent, history: History) -> None:
         """Take one event, before the history takes it."""
@@ -36,9 +37,10 @@ class Meter:
                 self._extra = sum(len(repr(tool)) for tool in event.tools)
             case "model_request":
                 self._sent_size = history.size + (0 if event.wrap_up else self._extra)
+                self._sent_tokens = event.estimated_input_tokens
             case "model_reply" if event.usage.input_tokens:
                 self._known_size = self._sent_size
-                self._known_tokens = event.usage.input_tokens
+                self._known_tokens = self._sent_tokens = event.usage.input_tokens
                 self._chars_per_token = max(self._sent_size / event.usage.input_tokens, 0.5)
                 self._calibrated = True
 
@@ -47,6 +49,5 @@ class Meter:
         size = history.size + (self._extra if with_tools else 0)
         grown = (size - self._known_size) / self._chars_per_token
         total = max(round(self._known_tokens + grown), 0)
-        before = self._known_tokens if self._calibrated else round(self._sent_size / self._chars_per_token)
-        resent = min(before, total)
+        resent = min(self._sent_tokens, total)
         return Estimate(resent=resent, new=total - resent, calibrated=self._calibrated)

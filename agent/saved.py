@@ -30,7 +30,7 @@ def load_events(document: str) -> list[AnyEvent]:
     except (ValueError, RecursionError):
         raise UnreadableTrace("This trace is not JSON; export it again with: bookshop runs export RUN") from None
     version = data.get("version") if isinstance(data, dict) else None
-    if version != FORMAT_VERSION:
+    if type(version) is not int or version != FORMAT_VERSION:
         raise UnreadableTrace(f"This trace has version {version!r}; this program reads version {FORMAT_VERSION}.")
     try:
         return EVENTS.validate_python(data.get("events"))

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from agent.history import UNCALIBRATED_CHARS_PER_TOKEN
-from agent.shapes import Change, ToolCall, Usage
+from agent.shapes import ToolCall, Usage
 from agent.trace import AnyEvent, ModelReply, ToolFinished
 
 
@@ -24,7 +24,7 @@ class Tally:
         """Input tokens for budgets: where a reply told no count, what was estimated."""
         self.spent_tokens = 0
         """The same for input and output."""
-        self.usage_complete = True
+        self._counted = 0
         self.usage_estimated = False
         self.corrections = 0
         self.repeats: Counter[str] = Counter()
@@ -33,8 +33,10 @@ class Tally:
         """How often a call (by fingerprint) ran for this message: part of its idempotency key."""
         self.open_calls: dict[str, ToolCall] = {}
         """Calls of the last reply that have no result yet, by id."""
-        self.done: list[ToolFinished] = []
-        """The calls that changed something."""
+        self.effects: list[str] = []
+        """What the run's calls changed, in words."""
+        self.doubtful: dict[str, ToolFinished] = {}
+        """Calls that were cut off and may still take effect, by idempotency key."""
         self.last_reply: ModelReply | None = None
         self._writes: set[str] = set()
         self._asked = 0
@@ -56,8 +58,18 @@ class Tally:
                 self._add_reply(event)
             case "tool_finished":
                 self._add_result(event)
+            case "shop_changed":
+                self._forget_reads()
+                if event.late_key:
+                    self.doubtful.pop(event.late_key, None)
+                    self.effects.append(event.effect)
             case "run_finished":
                 self.finished = True
+
+    @property
+    def usage_complete(self) -> bool:
+        """Whether every model call told what it took."""
+        return self._counted == self.model_calls
 
     @property
     def usage(self) -> Usage:
@@ -67,11 +79,6 @@ class Tally:
             output_tokens=self.output_tokens if self.usage_complete or self.output_tokens else None,
             estimated=self.usage_estimated,
         )
-
-    @property
-    def changes(self) -> list[Change]:
-        """What the run's calls changed, in order."""
-        return [change for result in self.done for change in result.changes]
 
     def _add_reply(self, reply: ModelReply) -> None:
         usage = reply.usage
@@ -83,7 +90,7 @@ class Tally:
         self.spent_input_tokens += sent
         self.spent_tokens += sent
         self.spent_tokens += round(written) if usage.output_tokens is None else usage.output_tokens
-        self.usage_complete &= usage.input_tokens is not None and usage.output_tokens is not None
+        self._counted += usage.input_tokens is not None and usage.output_tokens is not None
         self.usage_estimated |= usage.estimated
         self.open_calls = {call.id: call for call in reply.tool_calls}
 
@@ -93,9 +100,16 @@ class Tally:
         if not result.fingerprint:
             return
         self.repeats[result.fingerprint] += 1
+        if result.doubtful and result.key:
+            self.doubtful[result.key] = result
+            return  # the same call again gets the same key, so that it cannot take effect twice
         self.runs_of[result.fingerprint] += result.ran
         if result.changes:
-            self.done.append(result)
+            self.doubtful.pop(result.key or "", None)
+            self.effects += [change.effect for change in result.changes]
             self._writes.add(result.fingerprint)
-            # After a change the same question may have a new answer, but the same write stays a repetition.
-            self.repeats = Counter({mark: n for mark, n in self.repeats.items() if mark in self._writes})
+            self._forget_reads()
+
+    def _forget_reads(self) -> None:
+        # After a change the same question may have a new answer, but the same write stays a repetition.
+        self.repeats = Counter({mark: n for mark, n in self.repeats.items() if mark in self._writes})

@@ -19,6 +19,7 @@ class ToolOutcome(Shape):
 
     result: str
     ok: bool = True
+    doubtful: bool = False
     reads: list[Fact] = []
     changes: list[Change] = []
 

@@ -110,7 +110,10 @@ class ToolStarted(Event):
 
 
 class ToolFinished(Event):
-    """The one answer to a call, also when it was not run; ``result`` is what the model reads."""
+    """The one answer to a call, also when it was not run; ``result`` is what the model reads.
+
+    ``doubtful``: it was cut off, and whether it took effect was not known yet.
+    """
 
     kind: Literal["tool_finished"] = "tool_finished"
     call: ToolCall
@@ -118,6 +121,7 @@ class ToolFinished(Event):
     ran: bool
     ok: bool
     result: str
+    doubtful: bool = False
     chars_cut: int = 0
     duration_ms: float = 0.0
     reads: list[Fact] = []
@@ -127,7 +131,11 @@ class ToolFinished(Event):
 
 
 class ShopChanged(Event):
-    """Something this conversation has read was changed through another channel."""
+    """Something this conversation has read was changed through another channel.
+
+    Or by a call of its own that was cut off and took effect late: then ``late_key`` is that call's key and
+    ``effect`` says what it did.
+    """
 
     kind: Literal["shop_changed"] = "shop_changed"
     resource: str
@@ -135,6 +143,8 @@ class ShopChanged(Event):
     version_after: int
     by: str
     value: str
+    late_key: str | None = None
+    effect: str = ""
 
 
 class RunFinished(Event):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from agent.runs import Snapshot
+from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
 from ui.safe import safe_markdown
 
@@ -72,7 +73,7 @@ def draw_elsewhere() -> None:
 
 def _facts(end: RunFinished, model: str) -> list[str]:
     usage = end.usage
-    facts = [_count(end.steps, "step"), _count(end.tool_calls, "tool call")]
+    facts = [counted(end.steps, "step"), counted(end.tool_calls, "tool call")]
     if usage.input_tokens is not None and usage.output_tokens is not None:
         mark = "about " if usage.estimated else "" if end.usage_complete else "at least "
         facts.append(f"{mark}{usage.input_tokens + usage.output_tokens:,} tokens")
@@ -82,7 +83,3 @@ def _facts(end: RunFinished, model: str) -> list[str]:
         facts.append(f"{end.seconds:.1f} s")
     by = "written by the program" if end.answer_by == "program" else safe_markdown(model)
     return [*facts, by]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -20,6 +20,8 @@ from agent.trace import ModelReply
 
 GRACE = 0.5
 """Seconds a server may take to end its stream after it has said that it is done."""
+SENT_OPTIONS = ("num_ctx", "num_predict", "temperature", "seed")
+"""Those of ModelOptions that Ollama takes under ``options``."""
 
 
 class OllamaModel:
@@ -99,40 +101,34 @@ class OllamaStream:
 
     async def _read(self) -> None:
         """Read the reply, on the network's thread; a failure is kept for the thread that iterates."""
+        think = self._options.think if self._model.thinks_apart else None
         try:
             # The event loop's clock is the monotonic one, as the deadline's is.
             async with asyncio.timeout_at(self._deadline) as limit:
                 try:
-                    await self._ask(limit)
+                    await self._ask(limit, think)
                 except ResponseError as error:
-                    if not self._model.thinks_apart or not refuses_thinking(error):
+                    if think is None or not refuses_thinking(error):
                         raise
                     self._model.thinks_apart = False
                     self._warnings.append("This model cannot think apart, so it was asked without thinking")
-                    await self._ask(limit)
+                    await self._ask(limit, think=None)
         except FAILURES as failure:
             self._failure = failure
 
-    async def _ask(self, limit: asyncio.Timeout) -> None:
-        done, options = False, self._options
-        async for chunk in (
-            await network()
-            .client(self._model.host)
-            .chat(
-                self._model.name,
-                self._messages,
-                tools=self._tools,
-                stream=True,
-                think=options.think if self._model.thinks_apart else None,
-                options={
-                    "num_ctx": options.num_ctx,
-                    "num_predict": options.num_predict,
-                    "temperature": options.temperature,
-                    "seed": options.seed,
-                },
-                keep_alive=options.keep_alive,
-            )
-        ):
+    async def _ask(self, limit: asyncio.Timeout, think: bool | None) -> None:
+        client = network().client(self._model.host)
+        chunks = await client.chat(
+            self._model.name,
+            self._messages,
+            tools=self._tools,
+            stream=True,
+            think=think,
+            options={name: getattr(self._options, name) for name in SENT_OPTIONS},
+            keep_alive=self._options.keep_alive,
+        )
+        done = False
+        async for chunk in chunks:
             self._pass_on(chunk)
             if chunk.done:
                 done = True

@@ -17,6 +17,9 @@ T = TypeVar("T")
 TIMEOUT = httpx.Timeout(None, connect=3.0)
 """Seconds; a model may be silent for minutes while it loads, so only connecting is timed here."""
 
+LIMITS = httpx.Limits(max_connections=None)
+"""No cap: a request cancelled in the instant of connecting keeps its place in the pool (httpcore 1.0) for ever."""
+
 
 class BadAddress(ValueError):
     """OLLAMA_HOST is no address a server can be reached at."""
@@ -60,7 +63,7 @@ def network() -> Network:
 def _new_client(address: str) -> AsyncClient:
     try:
         url = httpx.URL(_parse_host(address))
-        return AsyncClient(address, timeout=TIMEOUT, trust_env=not _is_here(url.host))
+        return AsyncClient(address, timeout=TIMEOUT, limits=LIMITS, trust_env=not _is_here(url.host))
     except (ValueError, httpx.InvalidURL) as error:
         raise BadAddress(address) from error
 

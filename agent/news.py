@@ -1,0 +1,28 @@
+"""What happened to the shop meanwhile: through other channels, and by calls that were cut off and came late."""
+
+from agent.trace import ShopChanged
+from agent.turn import Turn, Yields
+
+
+def hear_news(turn: Turn) -> Yields[None]:
+    """Record the changes of what this conversation knows; they reach the model only if something tells it."""
+    yield from hear_late_effects(turn)
+    for change in turn.toolbox.changes(turn.conversation.known_versions):
+        yield turn.write(ShopChanged, **change.model_dump(exclude={"kind", "step", "at"}))
+
+
+def hear_late_effects(turn: Turn) -> Yields[None]:
+    """Record what became of the calls that were cut off before they answered."""
+    for late in list(turn.run.doubtful.values()):
+        outcome = turn.toolbox.outcome(late.key or "")
+        for change in outcome.changes if outcome else ():
+            yield turn.write(
+                ShopChanged,
+                resource=change.resource,
+                version_before=change.version_before,
+                version_after=change.version,
+                by=f"{late.call.name}, late",
+                value=change.value,
+                late_key=late.key,
+                effect=change.effect,
+            )

@@ -1,0 +1,33 @@
+"""Values from outside made fit to be sent, stored and shown."""
+
+import math
+from typing import Any
+
+DEEPEST = 30
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, the traces of cut escapes, by question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def clean_json(value: Any, depth: int = 0) -> Any:
+    """Make a value storable as JSON: texts cleaned, infinite numbers and too deep nesting put into words."""
+    if depth > DEEPEST:
+        return "(nested too deep)"
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(str(name)): clean_json(item, depth + 1) for name, item in value.items()}
+        case list() | tuple():
+            return [clean_json(item, depth + 1) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+        case _:
+            return value
+
+
+def counted(number: float, what: str) -> str:
+    """A number and what it counts: "1 step", "2 steps"."""
+    return f"{number:,g} {what}" if number == 1 else f"{number:,g} {what}s"
