@@ -14,6 +14,7 @@ from assistant.bookshop import Bookshop
 from assistant.doctor import diagnose
 from assistant.models import choose
 from assistant.report import exit_status, result_json
+from assistant.settings import checked_message
 from lab.scripts import scripted_models
 from terminal.flags import AsJson, Database, RunFlags, takes_run_flags
 from terminal.printing import draw_findings, event_line
@@ -35,6 +36,7 @@ def ask(
     text: Annotated[str, typer.Argument(help="What you want.")], flags: RunFlags, as_json: AsJson = False
 ) -> int:
     """Run one turn and print the answer; the steps go to stderr."""
+    text = checked_message(text)
     with shop_at(flags.database) as shop:
         conversation, agent = _prepare(shop, flags, quiet=as_json)
         result = _run(shop, agent, conversation, text, quiet=as_json)
@@ -70,6 +72,8 @@ def doctor(database: Database = None, as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Run the command line; the console script ``bookshop``."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # a title in another script is no reason to fail
     sys.exit(run_program(app, sys.argv[1:]))
 
 

@@ -51,8 +51,8 @@ def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared:
     raw = dict(call.arguments)
     tool = tools.get(call.name.strip())
     if tool is None:
-        known = ", ".join(tools) or "none"
-        problem = f'There is no tool "{call.name[:60]}". The tools are: {known}.'
+        known, name = ", ".join(tools) or "none", " ".join(call.name.split())[:60]
+        problem = f'There is no tool "{name}". The tools are: {known}.'
         return Prepared(call, raw, fingerprint(call.name, raw), problem=problem)
     try:
         arguments, repairs = tool.check(raw)

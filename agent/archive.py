@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, func, insert, or_, select, update
+from pydantic import ValidationError
+from sqlalchemy import Connection, Engine, Row, bindparam, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from agent.conversation import Conversation
 from agent.saved import FORMAT_VERSION, UnreadableTrace
@@ -15,6 +17,18 @@ from agent.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
 from agent.trace import EVENT, AnyEvent
 
 T = TypeVar("T")
+
+# Built once: building them anew takes longer than running them.
+_RENEW = (
+    update(RUNS)
+    .where(
+        RUNS.c.handle == bindparam("its_handle"),
+        RUNS.c.worker == bindparam("its_worker"),
+        RUNS.c.stop_reason.is_(None),
+    )
+    .values({name: bindparam(name) for name in ("heartbeat", "stop_reason", "last")})
+)
+_KEEP = insert(EVENTS)
 
 
 class Transact(Protocol):
@@ -59,10 +73,16 @@ class Archive:
         TABLES.create_all(self.engine)
 
     def start(self, owner: str, name: str | None = None) -> Conversation:
-        """Begin a conversation under a new, unguessable handle; ``name`` must be new for this owner."""
+        """Begin a conversation under a new, unguessable handle; a name this owner has used continues that one."""
         handle = secrets.token_urlsafe(16)
         row = {"handle": handle, "owner": owner, "name": name, "format": FORMAT_VERSION, "created": time.time()}
-        self.transact(lambda db: db.execute(insert(CONVERSATIONS).values(row)))
+        try:
+            self.transact(lambda db: db.execute(insert(CONVERSATIONS).values(row)))
+        except IntegrityError:  # another process was quicker with this name
+            found = self.find(owner, name or "")
+            if found is None:
+                raise
+            return found
         return self._conversation(handle, ())
 
     def find(self, owner: str, handle_or_name: str) -> Conversation | None:
@@ -119,13 +139,18 @@ class Archive:
             {"handle": handle, "position": position + offset, "body": event.model_dump_json()}
             for offset, event in enumerate(events)
         ]
-        mine = (RUNS.c.handle == handle, RUNS.c.worker == self.worker, RUNS.c.stop_reason.is_(None))
-        signs = {"heartbeat": time.time()} | ({"stop_reason": ended, "last": last} if ended else {})
+        lease = {
+            "its_handle": handle,
+            "its_worker": self.worker,
+            "heartbeat": time.time(),
+            "stop_reason": ended,
+            "last": last if ended else None,
+        }
 
         def write(db: Connection) -> None:
-            if db.execute(update(RUNS).where(*mine).values(signs)).rowcount != 1:
+            if db.execute(_RENEW, lease).rowcount != 1:
                 raise LeaseLost
-            db.execute(insert(EVENTS), rows)
+            db.execute(_KEEP, rows)
 
         self.transact(write)
 
@@ -143,7 +168,10 @@ def _read(db: Connection, handle: str, first: int = 0, last: int | None = None) 
     if last is not None:
         span.append(EVENTS.c.position <= last)
     bodies = db.scalars(select(EVENTS.c.body).where(*span).order_by(EVENTS.c.position))
-    return [EVENT.validate_json(body) for body in bodies]
+    try:
+        return [EVENT.validate_json(body) for body in bodies]
+    except ValidationError:
+        raise UnreadableTrace("This conversation is damaged and cannot be read.") from None
 
 
 def _summary(row: Row[tuple[object, ...]], events: Sequence[AnyEvent]) -> RunSummary:

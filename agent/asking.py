@@ -1,10 +1,8 @@
 """One model call: the request with all messages, the deltas as they come, the reply."""
 
 from contextlib import closing
-from datetime import UTC, datetime
 
-from agent.shapes import ToolCall
-from agent.text import clean, clean_json
+from agent.text import clean_json
 from agent.trace import ModelReply, ModelRequest
 from agent.turn import Turn, Yields
 
@@ -49,11 +47,9 @@ def _read(turn: Turn) -> Yields[ModelReply]:
 
 
 def _as_ours(turn: Turn, reply: ModelReply) -> ModelReply:
-    """Stamp a reply with its step, give its calls ids that are unique in the conversation, and clean its texts."""
+    """Make a reply fit to be kept: its texts cleaned, stamped with its step, its calls under ids of our own."""
+    said = clean_json(reply.model_dump(exclude={"at"}))
     place = f"{turn.run.turn}.{turn.step or 'w'}"
-    calls = [
-        ToolCall(id=f"call_{place}.{number}", name=clean(call.name), arguments=clean_json(call.arguments))
-        for number, call in enumerate(reply.tool_calls, start=1)
-    ]
-    said = {"text": clean(reply.text), "thinking": clean(reply.thinking)}
-    return reply.model_copy(update={"step": turn.step, "at": datetime.now(UTC), "tool_calls": calls} | said)
+    for number, call in enumerate(said["tool_calls"], start=1):
+        call["id"] = f"call_{place}.{number}"
+    return ModelReply.model_validate(said | {"step": turn.step})

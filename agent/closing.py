@@ -1,7 +1,7 @@
 """What the program says when a run ends without an answer of the model, written from the trace."""
 
+from agent.conversation import Conversation
 from agent.shapes import StopReason
-from agent.tally import Tally
 
 WRAPPED_UP: frozenset[StopReason] = frozenset(
     {
@@ -44,9 +44,10 @@ def wrap_up_request(why: str) -> str:
     )
 
 
-def program_answer(run: Tally, stop_reason: StopReason, why: str) -> str:
+def program_answer(conversation: Conversation, stop_reason: StopReason, why: str) -> str:
     """Tell the user what was done, what was not and why, and what to do; never empty."""
-    doubtful = sorted({result.call.name for result in run.doubtful.values()})
+    run = conversation.run
+    doubtful = sorted({result.call.name for result in conversation.doubtful.values()})
     done = f"Done: {'; '.join(run.effects)}." if run.effects else "" if doubtful else "Nothing was changed."
     named = ", ".join(doubtful)
     unknown = f"Not known: whether {named} took effect; look before you ask again." if doubtful else ""

@@ -8,7 +8,7 @@ from agent.history import History
 from agent.meter import Meter
 from agent.shapes import Fact
 from agent.tally import Tally
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, ToolFinished
 
 Save = Callable[[int, Sequence[AnyEvent]], None]
 """Keeps events for good: the position of the first one, and the events."""
@@ -38,6 +38,8 @@ class Conversation:
         """What the conversation last read or changed, by resource."""
         self.known_versions: dict[str, int] = {}
         """The newest version of each of these that the conversation was told of."""
+        self.doubtful: dict[str, ToolFinished] = {}
+        """Calls that were cut off and may still take effect, by idempotency key."""
         self._events: list[AnyEvent] = []
         self._save = save
         for event in events:
@@ -65,7 +67,12 @@ class Conversation:
                 for change in event.changes:
                     fact = Fact(resource=change.resource, version=change.version, value=change.value)
                     self._learn(fact, event.step)
+                if event.doubtful and event.key:
+                    self.doubtful[event.key] = event
+                elif event.changes:
+                    self.doubtful.pop(event.key or "", None)
             case "shop_changed":
+                self.doubtful.pop(event.late_key or "", None)
                 self.known_versions[event.resource] = event.version_after
 
     def _learn(self, fact: Fact, step: int) -> None:

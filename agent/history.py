@@ -21,6 +21,7 @@ class History:
         self._messages: list[Message] = []
         self._unsent: list[Message] = []
         self._wrapping_up = False
+        self._called: set[str] = set()
         self.size = 0
         """Characters of all messages, to estimate tokens from."""
         self.digest = ""
@@ -41,7 +42,7 @@ class History:
                 self.digest = event.digest
             case "model_reply":
                 self._add_reply(event)
-            case "tool_finished" if not self._wrapping_up:
+            case "tool_finished" if event.call.id in self._called:
                 self._append(_tool_message(event))
             case "run_finished":
                 self._wrapping_up = False
@@ -82,6 +83,7 @@ class History:
         if reply.tool_calls and self._wrapping_up:
             return  # not taken for the answer: the program's follows
         if reply.tool_calls:
+            self._called = {call.id for call in reply.tool_calls}
             # Content beside calls makes qwen3's template leave the calls out, so only the page shows it.
             self._append(_with_thinking(reply, "", [_wire_call(call.id, call) for call in reply.tool_calls]))
         elif reply.text.strip():

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from sqlalchemy import Update, insert, select, update
+from sqlalchemy import Connection, Update, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agent.acting import prepare
 from agent.archive import Archive
 from agent.closing import program_answer
 from agent.conversation import Conversation
-from agent.tables import CONVERSATIONS, RUNS
+from agent.saved import UnreadableTrace
+from agent.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.tools import ToolOutcome
 from agent.trace import RunFinished, ToolFinished
 
@@ -28,7 +29,10 @@ class ConversationBusy(Exception):
 
 @contextmanager
 def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
-    """Hold the one live run of a conversation; yields its new run id. Raises ConversationBusy if there is one."""
+    """Hold the one live run of a conversation; yields its new run id.
+
+    Raises ConversationBusy if there is one, or if the conversation has gone on elsewhere since it was loaded.
+    """
     run_id, now = secrets.token_hex(8), time.time()
     claim = {
         "run_id": run_id,
@@ -38,8 +42,15 @@ def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
         "heartbeat": now,
         "worker": archive.worker,
     }
+
+    def take(db: Connection) -> None:
+        db.execute(insert(RUNS).values(claim))
+        kept = select(func.count()).select_from(EVENTS).where(EVENTS.c.handle == conversation.handle)
+        if db.scalar(kept) != conversation.saved:
+            raise ConversationBusy("This conversation has gone on elsewhere; open it again.")
+
     try:
-        archive.transact(lambda db: db.execute(insert(RUNS).values(claim)))
+        archive.transact(take)
     except IntegrityError:
         raise ConversationBusy("This conversation is answering already; wait for it, or stop it.") from None
     over = threading.Event()
@@ -48,6 +59,9 @@ def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
         yield run_id
     finally:
         over.set()
+        run = conversation.run
+        if run.run_id != run_id or not run.finished or conversation.saved < len(conversation.events):
+            _give_up(archive, run_id)
 
 
 def close_lapsed(archive: Archive, outcome: Callable[[str], ToolOutcome | None]) -> int:
@@ -64,14 +78,15 @@ def close_lapsed(archive: Archive, outcome: Callable[[str], ToolOutcome | None])
     for row in rows:
         this_run = update(RUNS).where(RUNS.c.run_id == row.run_id)
         taken = _change(archive, this_run.where(*lapsed).values(worker=archive.worker, heartbeat=time.time()))
-        conversation = archive.find(row.owner, row.handle) if taken else None
-        if conversation is None:
+        if not taken:
             continue
         closed += 1
-        if conversation.run.run_id == row.run_id:
-            interrupt(conversation, outcome)
-        else:  # it died before its first event was kept
-            _change(archive, this_run.values(stop_reason="interrupted"))
+        with suppress(UnreadableTrace):
+            conversation = archive.find(row.owner, row.handle)
+            if conversation and conversation.run.run_id == row.run_id:
+                interrupt(conversation, outcome)
+        # One that died before its first event was kept, or that cannot be read, has nothing else to be closed.
+        _change(archive, this_run.where(RUNS.c.stop_reason.is_(None)).values(stop_reason="interrupted"))
     return closed
 
 
@@ -87,6 +102,7 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
             result = ToolOutcome(result="Not run: the program ended before.", ok=False)
         conversation.append(
             ToolFinished(
+                step=started.step if started else run.steps,
                 call=started.call if started else call,
                 raw_arguments=call.arguments,
                 ran=known is not None,
@@ -101,7 +117,7 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
     conversation.append(
         RunFinished(
             stop_reason="interrupted",
-            answer=program_answer(run, "interrupted", "the program ended in the middle of it"),
+            answer=program_answer(conversation, "interrupted", "the program ended in the middle of it"),
             answer_by="program",
             steps=run.steps,
             model_calls=run.model_calls,
@@ -120,6 +136,13 @@ def _beat(archive: Archive, run_id: str, over: threading.Event) -> None:
         # A database that fails now gets the next sign; several in a row fit into a lease.
         with suppress(Exception):
             _change(archive, renew.values(heartbeat=time.time()))
+
+
+def _give_up(archive: Archive, run_id: str) -> None:
+    """Let the lease of a run that could not even write its end lapse at once."""
+    mine = (RUNS.c.run_id == run_id, RUNS.c.worker == archive.worker, RUNS.c.stop_reason.is_(None))
+    with suppress(Exception):
+        _change(archive, update(RUNS).where(*mine).values(heartbeat=0.0))
 
 
 def _change(archive: Archive, statement: Update) -> int:

@@ -64,7 +64,7 @@ class Agent:
                 UserMessage,
                 text=clean(text),
                 turn=turn.run.turn,
-                client_message_id=message_id or secrets.token_urlsafe(12),
+                client_message_id=clean(message_id) or secrets.token_urlsafe(12),
             )
             yield from to_an_end(turn)
         except (GeneratorExit, KeyboardInterrupt):
@@ -141,7 +141,7 @@ def end_early(turn: Turn, stop: Stop) -> Yields[None]:
         with suppress(Cancelled):
             reply = yield from ask(turn)
             yield from leave_open_calls(turn, "tools are no longer available")
-            if reply.text.strip() and not reply.tool_calls and not reply.error:
+            if reply.text.strip() and not (reply.tool_calls or reply.error or reply.incomplete):
                 yield turn.finish(stop.reason, reply.text, "model")
                 return
     yield from hear_late_effects(turn)

@@ -13,7 +13,7 @@ def hear_news(turn: Turn) -> Yields[None]:
 
 def hear_late_effects(turn: Turn) -> Yields[None]:
     """Record what became of the calls that were cut off before they answered."""
-    for late in list(turn.run.doubtful.values()):
+    for late in list(turn.conversation.doubtful.values()):
         outcome = turn.toolbox.outcome(late.key or "")
         for change in outcome.changes if outcome else ():
             yield turn.write(

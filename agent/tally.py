@@ -35,8 +35,6 @@ class Tally:
         """Calls of the last reply that have no result yet, by id."""
         self.effects: list[str] = []
         """What the run's calls changed, in words."""
-        self.doubtful: dict[str, ToolFinished] = {}
-        """Calls that were cut off and may still take effect, by idempotency key."""
         self.last_reply: ModelReply | None = None
         self._writes: set[str] = set()
         self._asked = 0
@@ -60,9 +58,7 @@ class Tally:
                 self._add_result(event)
             case "shop_changed":
                 self._forget_reads()
-                if event.late_key:
-                    self.doubtful.pop(event.late_key, None)
-                    self.effects.append(event.effect)
+                self.effects += [event.effect] if event.effect else []
             case "run_finished":
                 self.finished = True
 
@@ -100,12 +96,10 @@ class Tally:
         if not result.fingerprint:
             return
         self.repeats[result.fingerprint] += 1
-        if result.doubtful and result.key:
-            self.doubtful[result.key] = result
+        if result.doubtful:
             return  # the same call again gets the same key, so that it cannot take effect twice
         self.runs_of[result.fingerprint] += result.ran
         if result.changes:
-            self.doubtful.pop(result.key or "", None)
             self.effects += [change.effect for change in result.changes]
             self._writes.add(result.fingerprint)
             self._forget_reads()

@@ -124,4 +124,4 @@ class Turn:
 
     def finish_by_program(self, stop: Stop) -> RunFinished:
         """Record the end of a run the model gave no answer to."""
-        return self.finish(stop.reason, program_answer(self.run, stop.reason, stop.why), "program")
+        return self.finish(stop.reason, program_answer(self.conversation, stop.reason, stop.why), "program")

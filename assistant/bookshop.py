@@ -15,7 +15,7 @@ from agent.models import ChatModel
 from agent.runs import Runs
 from assistant.settings import Settings, database_url, instructions
 from assistant.toolbox import ShopTools
-from store.engine import write
+from store.engine import transact
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Bookshop:
         self.engine.dispose()
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
-        return write(self.engine, lambda db: work(db.connection()))
+        return transact(self.engine, work)
 
 
 def open_bookshop(url: str | None = None) -> Bookshop:

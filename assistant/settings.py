@@ -9,6 +9,7 @@ from agent.models import ModelOptions
 
 PREFERRED_MODEL = "qwen3:4b"
 DEMO_CUSTOMER = 1
+LONGEST_MESSAGE = 4_000
 INSTRUCTIONS = "instructions.md"
 
 
@@ -19,6 +20,20 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     options: ModelOptions = field(default_factory=ModelOptions)
     search_size: int = 5
+
+
+class BadMessage(ValueError):
+    """A message that is not sent to a model."""
+
+
+def checked_message(text: str) -> str:
+    """The message without white space around it; raises BadMessage if nothing is left, or too much."""
+    text = text.strip()
+    if not text:
+        raise BadMessage("The message is empty; say what you are looking for.")
+    if len(text) > LONGEST_MESSAGE:
+        raise BadMessage(f"The message has {len(text):,} characters; at most {LONGEST_MESSAGE:,} are read.")
+    return text
 
 
 def database_url() -> str | None:

@@ -141,7 +141,9 @@ class ShopTools:
         Returns added, quantity and cart_total in dollars. If there are too few copies nothing is added.
         """
         added = store.add_to_cart(self._engine, self._customer, book_id, quantity, by=self._by, key=key)
-        return _added(added)
+        outcome = _added(added)
+        # What an earlier call did under this key is told again, but is no change of this one.
+        return outcome.model_copy(update={"changes": []}) if added.replayed else outcome
 
     def _stored_name(self, resource: str) -> str:
         return f"cart:{self._customer}" if resource == "cart" else resource

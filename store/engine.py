@@ -92,7 +92,19 @@ def read(engine: Engine) -> Iterator[Session]:
 
 
 def write(engine: Engine, work: Callable[[Session], Result]) -> Result:
-    """Run work(session) as the only writer and commit; any exception undoes all of it.
+    """Run work(session) as the only writer and commit; any exception undoes all of it. See `transact`."""
+
+    def in_session(connection: Connection) -> Result:
+        with Session(connection, expire_on_commit=False) as db:
+            result = work(db)
+            db.flush()
+            return result
+
+    return transact(engine, in_session)
+
+
+def transact(engine: Engine, work: Callable[[Connection], Result]) -> Result:
+    """Run work(connection) as the only writer and commit; any exception undoes all of it.
 
     Work may run more than once, so it must do nothing but talk to the database. ShopUnavailable when others keep
     the database busy, or when it cannot be written.
@@ -100,11 +112,10 @@ def write(engine: Engine, work: Callable[[Session], Result]) -> Result:
     for attempt in range(1, MOST_TRIES + 1):
         try:
             # Threads queue here and take turns; the lock of SQLite itself is not fair.
-            with engine.get_execution_options()["writer"], Session(engine, expire_on_commit=False) as db:
-                db.connection(execution_options={"immediate": True})
-                result = work(db)
-                db.commit()
-                return result
+            with engine.get_execution_options()["writer"], engine.connect() as connection:
+                connection.execution_options(immediate=True)
+                with connection.begin():
+                    return work(connection)
         except DBAPIError as error:
             if attempt == MOST_TRIES or not _worth_another_try(error):
                 _refuse(error)

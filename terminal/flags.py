@@ -2,7 +2,9 @@
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
@@ -15,7 +17,7 @@ from agent.models import ModelOptions
 from assistant.settings import DEMO_CUSTOMER, Settings
 
 T = TypeVar("T")
-OFF = -1.0
+OFF = math.inf
 """What a limit's flag becomes when it says ``none``."""
 
 
@@ -28,12 +30,10 @@ class Preset(StrEnum):
 def _limit(text: str | float) -> float:
     if text == "none":
         return OFF
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f'"{text}" is not a number; give a number, or none to switch the limit off'
-        ) from None
+    with suppress(ValueError):
+        if math.isfinite(number := float(text)):
+            return number
+    raise typer.BadParameter(f'"{text}" is not a number; give a number, or none to switch the limit off')
 
 
 Limit = Annotated[float | None, typer.Option(parser=_limit, metavar="N|none", show_default=False)]

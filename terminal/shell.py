@@ -16,6 +16,7 @@ from agent.lease import ConversationBusy
 from agent.saved import UnreadableTrace
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.models import UnknownModel
+from assistant.settings import BadMessage
 
 WRONG_USAGE, BUG, BROKEN_OFF = 2, 1, 3
 BY = "terminal"
@@ -43,8 +44,9 @@ def err() -> Console:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object and nothing else."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    """Print one JSON object and nothing else; in plain ASCII where the terminal knows no more."""
+    readable = sys.stdout.encoding.lower().startswith("utf")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not readable, indent=2) + "\n")
 
 
 def run_program(app: typer.Typer, arguments: Sequence[str]) -> int:
@@ -57,18 +59,15 @@ def run_program(app: typer.Typer, arguments: Sequence[str]) -> int:
         status = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         return status if isinstance(status, int) else 0
     except TyperException as error:
-        return _fail(f"{_words(error)} Try --help.", WRONG_USAGE, debug)
-    except (store.ShopError, UnknownModel, ConversationBusy, UnreadableTrace) as error:
+        words = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+        # Without words the help has been printed and says it all.
+        return _fail(f"{words.rstrip('.')}. Try --help.", WRONG_USAGE, debug) if words else WRONG_USAGE
+    except (store.ShopError, BadMessage, UnknownModel, ConversationBusy, UnreadableTrace) as error:
         return _fail(str(error), WRONG_USAGE, debug)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("Stopped.", BROKEN_OFF, debug)
     except Exception as error:  # noqa: BLE001  # the last place a bug can be told in words
         return _fail(f"Something of ours broke ({type(error).__name__}). See more with --debug.", BUG, debug)
-
-
-def _words(error: TyperException) -> str:
-    words = str(error.format_message()) if hasattr(error, "format_message") else str(error)
-    return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
 def _fail(message: str, status: int, debug: bool) -> int:

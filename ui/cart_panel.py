@@ -9,9 +9,12 @@ from ui.safe import safe_label
 
 MOST_COPIES = 20
 
+Change = Callable[[int, int], bool]
+"""Sets the copies of a book at a person's wish; False if the shop refuses."""
 
-def draw_cart(cart: dict[str, Any], change: Callable[[int, int], None], key: str) -> None:
-    """Draw a cart in the shape of the JSON contract; ``change(book_id, quantity)`` does a person's wish."""
+
+def draw_cart(cart: dict[str, Any], change: Change, key: str) -> None:
+    """Draw a cart in the shape of the JSON contract; ``change(book_id, quantity)`` does what a person wants."""
     if not cart["lines"]:
         st.caption("The cart is empty.")
         return
@@ -20,7 +23,7 @@ def draw_cart(cart: dict[str, Any], change: Callable[[int, int], None], key: str
     st.markdown(f"**Total \\${cart['total']}**")
 
 
-def _draw_line(line: dict[str, Any], change: Callable[[int, int], None], key: str) -> None:
+def _draw_line(line: dict[str, Any], change: Change, key: str) -> None:
     book_id, title = line["book_id"], line["title"]
     with st.container(horizontal=True, vertical_alignment="center", key=f"line-{key}"):
         st.markdown(
@@ -33,7 +36,7 @@ def _draw_line(line: dict[str, Any], change: Callable[[int, int], None], key: st
             line["quantity"],
             key=f"copies-{key}",
             on_change=_set_copies,
-            args=(change, book_id, f"copies-{key}"),
+            args=(change, line, f"copies-{key}"),
             label_visibility="collapsed",
             width=120,
         )
@@ -46,5 +49,6 @@ def _draw_line(line: dict[str, Any], change: Callable[[int, int], None], key: st
         )
 
 
-def _set_copies(change: Callable[[int, int], None], book_id: int, key: str) -> None:
-    change(book_id, st.session_state[key])
+def _set_copies(change: Change, line: dict[str, Any], key: str) -> None:
+    if not change(line["book_id"], st.session_state[key]):
+        st.session_state[key] = line["quantity"]

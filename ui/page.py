@@ -7,6 +7,7 @@ from agent.conversation import Conversation
 from agent.trace import AnyEvent
 from assistant.models import Choice, UnknownModel
 from assistant.report import cart_json
+from assistant.settings import LONGEST_MESSAGE
 from ui.cart_panel import draw_cart
 from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.opened import OPENED
@@ -186,7 +187,7 @@ def draw_input(visit: Visit) -> None:
     st.chat_input(
         "Ask about a book, your orders or your cart",
         key="message",
-        max_chars=4_000,
+        max_chars=LONGEST_MESSAGE,
         on_submit=_send,
         args=(visit,),
     )

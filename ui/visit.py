@@ -11,7 +11,7 @@ from agent.lease import ConversationBusy
 from agent.runs import Snapshot
 from assistant.bookshop import Bookshop
 from assistant.models import OFFLINE, Choice, choose
-from assistant.settings import DEMO_CUSTOMER, PREFERRED_MODEL, chosen_model
+from assistant.settings import DEMO_CUSTOMER, PREFERRED_MODEL, BadMessage, checked_message, chosen_model
 from lab.scripts import scripted_models
 from ui.opened import OPENED
 from ui.sidebar import current_settings
@@ -88,7 +88,7 @@ class Visit:
         return list(dict.fromkeys([*names, chosen_model() or OFFLINE]))
 
     def ask(self, text: str) -> None:
-        """Start a run with a message; while one is live the text stays in the box."""
+        """Start a run with a message; one that cannot be answered now stays in the box, and it is said why."""
         if self.snapshot():
             st.session_state.draft = text
             st.session_state.notice = "Still answering the last message: wait, or press Stop."
@@ -97,8 +97,8 @@ class Visit:
         conversation = self.conversation() or self.shop.archive.start(str(self.customer))
         agent = self.shop.agent(self.choice().model, self.customer, conversation, current_settings())
         try:
-            self.shop.runs.start(agent, conversation, text, secrets.token_urlsafe(12))
-        except (ConversationBusy, store.ShopError) as error:
+            self.shop.runs.start(agent, conversation, checked_message(text), secrets.token_urlsafe(12))
+        except (BadMessage, ConversationBusy, store.ShopError) as error:
             st.session_state.draft, st.session_state.notice = text, str(error)
             return
         st.session_state.handle = conversation.handle
@@ -111,9 +111,11 @@ class Visit:
         """Leave the conversation for a new one; it stays in the archive."""
         st.session_state.handle = ""
 
-    def change_cart(self, book_id: int, quantity: int) -> None:
-        """Set the copies of a book in the cart by hand; what the shop refuses is shown, nothing is lost."""
+    def change_cart(self, book_id: int, quantity: int) -> bool:
+        """Set the copies of a book in the cart by hand; False, and said why, if the shop refuses."""
         try:
             store.set_quantity(self.shop.engine, self.customer, book_id, quantity, by=self.channel)
         except store.ShopError as error:
             st.session_state.notice = str(error)
+            return False
+        return True

@@ -49,14 +49,14 @@ class ScriptedModel:
     ) -> "ScriptedStream":
         self.requests.append((list(messages), list(tools)))
         line = self._lines[min(len(self.requests), len(self._lines)) - 1]
-        return ScriptedStream(self.info.name, line, messages)
+        return ScriptedStream(self.info.name, line, [*messages, *tools])
 
 
 class ScriptedStream:
     """One line as it comes; ``close`` ends a pause at once."""
 
-    def __init__(self, model: str, line: Line | ModelReply, messages: Sequence[Message]) -> None:
-        self._model, self._line, self._messages = model, line, messages
+    def __init__(self, model: str, line: Line | ModelReply, sent: Sequence[Message]) -> None:
+        self._model, self._line, self._sent = model, line, sent
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[Delta | ModelReply]:
@@ -90,6 +90,6 @@ class ScriptedStream:
         )
 
     def _estimated(self, line: Line) -> Usage:
-        sent = sum(len(str(message)) for message in self._messages)
+        sent = sum(len(str(message)) for message in self._sent)
         written = len(line.text) + len(line.thinking) + len(str(line.calls))
         return Usage(input_tokens=sent // 4, output_tokens=max(written // 4, 1), estimated=True)

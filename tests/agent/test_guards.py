@@ -1,0 +1,226 @@
+"""Guards: each policy asked by hand, at the moments the loop would ask it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.guards import (
+    AfterTool,
+    BeforeAnswer,
+    BeforeModel,
+    BeforeTool,
+    EmptyAnswer,
+    Guard,
+    MaxSeconds,
+    MaxSteps,
+    MaxToolCalls,
+    Moment,
+    RepeatedCall,
+    TokenBudget,
+    guards_for,
+)
+from agent.limits import PRESETS, UNGUARDED, Limits
+from agent.meter import Estimate
+from agent.shapes import Change, ModelInfo, Usage
+from agent.tally import Tally
+from agent.trace import AnyEvent, ModelReply, ModelRequest, Note, RunStarted, ToolFinished
+from tests.agent.playing import made
+
+STARTED = RunStarted(
+    run_id="r", turn=1, model=ModelInfo(name="m", label="m"), settings={}, instructions="", tools=[]
+)
+REQUEST = ModelRequest(
+    new_messages=[], digest="", estimated_input_tokens=70, resent_tokens=0, new_tokens=70, elapsed_ms=0
+)
+CORRECTED = Note(purpose="corrective", text="again")
+
+
+def replied(read: int | None = 100, written: int | None = 10, text: str = "") -> ModelReply:
+    return ModelReply(model="m", text=text, usage=Usage(input_tokens=read, output_tokens=written))
+
+
+def ran(mark: str = "a", *, changed: bool = False, was_run: bool = True) -> ToolFinished:
+    changes = [Change(resource="cart", version_before=0, version=1, value="1", effect="x")] if changed else []
+    return ToolFinished(
+        call=made(), raw_arguments={}, ran=was_run, ok=True, result="", fingerprint=mark, changes=changes
+    )
+
+
+def tally(*events: AnyEvent) -> Tally:
+    run = Tally()
+    for event in (STARTED, *events):
+        run.add(event)
+    return run
+
+
+def before_model(tokens: int = 100, elapsed: float = 0.0) -> BeforeModel:
+    return BeforeModel(elapsed, Estimate(0, tokens, calibrated=False))
+
+
+def before_tool(mark: str = "a", elapsed: float = 0.0) -> BeforeTool:
+    return BeforeTool(elapsed, made(), mark)
+
+
+EVERY_MOMENT = (before_model(9**9, 9**9), before_tool("a", 9**9), AfterTool(9**9, ran()), BeforeAnswer(9**9, ""))
+
+
+@pytest.mark.parametrize(("asked", "decides"), [(0, False), (2, False), (3, True), (4, True)])
+def test_max_steps_stops_the_request_after_the_last_step(asked: int, decides: bool) -> None:
+    decision = MaxSteps(3)(before_model(), tally(*[REQUEST] * asked))
+    assert (decision is not None) is decides
+    assert decision is None or (decision.stop_reason, decision.value, decision.threshold) == (
+        "max_steps",
+        asked,
+        3,
+    )
+
+
+def test_the_wrap_up_is_no_step() -> None:
+    wrap_up = REQUEST.model_copy(update={"wrap_up": True})
+    assert MaxSteps(2)(before_model(), tally(REQUEST, wrap_up)) is None
+
+
+@pytest.mark.parametrize(("calls", "decides"), [(4, False), (5, True)])
+def test_max_tool_calls_counts_calls_that_ran(calls: int, decides: bool) -> None:
+    run = tally(*[ran(str(number)) for number in range(calls)], ran(was_run=False), ran(was_run=False))
+    decision = MaxToolCalls(5)(before_tool("new"), run)
+    assert (decision is not None) is decides
+    assert decision is None or decision.stop_reason == "max_tool_calls"
+
+
+@pytest.mark.parametrize(("next_size", "stops"), [(780, False), (781, True)])
+def test_the_token_budget_counts_what_was_spent_and_what_comes(next_size: int, stops: bool) -> None:
+    run = tally(REQUEST, replied(100, 10), REQUEST, replied(100, 10))
+    decision = TokenBudget(1_000, counts_output=True)(before_model(next_size), run)
+    assert (decision is not None) is stops
+    assert decision is None or (decision.stop_reason, decision.value) == ("max_tokens", 1_001)
+
+
+@pytest.mark.parametrize(("next_size", "stops"), [(800, False), (801, True)])
+def test_the_input_token_budget_leaves_output_out(next_size: int, stops: bool) -> None:
+    run = tally(REQUEST, replied(100, 9_999), REQUEST, replied(100, 9_999))
+    decision = TokenBudget(1_000, counts_output=False)(before_model(next_size), run)
+    assert (decision is not None) is stops
+    assert decision is None or decision.stop_reason == "max_input_tokens"
+
+
+def test_a_reply_without_counts_is_charged_with_its_estimate() -> None:
+    run = tally(REQUEST, replied(None, None, text="x" * 40))
+    assert (run.spent_input_tokens, run.spent_tokens) == (70, 80)
+    assert (run.usage_complete, run.usage.input_tokens, run.usage.output_tokens) == (False, None, None)
+
+
+@pytest.mark.parametrize("moment", [before_model(elapsed=5.0), before_tool(elapsed=5.0)])
+def test_max_seconds_stops_between_calls(moment: Moment) -> None:
+    decision = MaxSeconds(5)(moment, tally())
+    assert decision is not None
+    assert decision.stop_reason == "max_seconds"
+    assert MaxSeconds(5.1)(moment, tally()) is None
+
+
+@pytest.mark.parametrize("moment", [AfterTool(9, ran()), BeforeAnswer(9, "x")])
+def test_max_seconds_takes_no_answer_away(moment: Moment) -> None:
+    assert MaxSeconds(5)(moment, tally()) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "action"),
+    [
+        ([], None),
+        ([ran()], None),
+        ([ran(), ran()], "nudge"),
+        ([ran(), ran(), ran("b")], "nudge"),
+        ([ran(), ran("b"), ran("c")], None),
+        ([ran(), ran(), ran(was_run=False)], "stop"),
+        ([ran(), ran(), ran("b", changed=True)], None),
+        ([ran(changed=True), ran(changed=True)], "nudge"),
+        ([ran(changed=True), ran("b", changed=True), ran(changed=True), ran("b")], "nudge"),
+    ],
+)
+def test_the_identical_call_is_counted_from_the_last_change(before: list[AnyEvent], action: str | None) -> None:
+    decision = RepeatedCall(3, 4)(before_tool("a"), tally(*before))
+    assert (decision and decision.action) == action
+
+
+@given(st.integers(2, 6), st.integers(0, 9), st.integers(0, 9))
+def test_without_a_stop_the_repeated_call_is_refused_for_ever(nudge_at: int, same: int, other: int) -> None:
+    run = tally(*[ran("a")] * same, *[ran("b")] * other)
+    decision = RepeatedCall(nudge_at, None)(before_tool("a"), run)
+    assert (decision is None) == (same + 1 < nudge_at)
+    assert decision is None or (decision.action, decision.stop_reason) == ("nudge", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "tries", "action"), [("Hi", 5, None), ("", 0, "nudge"), (" \n", 1, "nudge"), ("", 2, "stop")]
+)
+def test_an_empty_answer_is_asked_for_again_twice(text: str, tries: int, action: str | None) -> None:
+    decision = EmptyAnswer(2)(BeforeAnswer(0, text), tally(*[CORRECTED] * tries))
+    assert (decision and decision.action) == action
+    assert action != "stop" or (decision and decision.stop_reason) == "empty_answer"
+
+
+@pytest.mark.parametrize(
+    ("guard", "kind"),
+    [
+        (MaxSteps(1), BeforeModel),
+        (TokenBudget(1, counts_output=True), BeforeModel),
+        (MaxToolCalls(0), BeforeTool),
+        (RepeatedCall(2, 2), BeforeTool),
+        (EmptyAnswer(0), BeforeAnswer),
+    ],
+)
+def test_a_guard_is_silent_at_every_moment_but_its_own(guard: Guard, kind: type) -> None:
+    run = tally(REQUEST, REQUEST, ran(), ran())
+    assert [type(moment) for moment in EVERY_MOMENT if guard(moment, run)] == [kind]
+
+
+@pytest.mark.parametrize("moment", EVERY_MOMENT)
+def test_a_reason_is_one_line_with_its_numbers(moment: Moment) -> None:
+    run = tally(REQUEST, REQUEST, ran(), ran(), CORRECTED, CORRECTED)
+    limits = Limits(max_steps=1, max_tool_calls=1, max_tokens=1, max_input_tokens=1, max_seconds=1)
+    for decision in filter(None, (guard(moment, run) for guard in guards_for(limits))):
+        assert 0 < len(decision.reason) <= 300
+        assert "\n" not in decision.reason
+
+
+@pytest.mark.parametrize(
+    ("off", "gone"),
+    [
+        ("max_steps", MaxSteps),
+        ("max_tool_calls", MaxToolCalls),
+        ("max_tokens", TokenBudget),
+        ("max_seconds", MaxSeconds),
+        ("repeat_nudge_at", RepeatedCall),
+    ],
+)
+def test_a_limit_that_is_off_has_no_guard(off: str, gone: type) -> None:
+    assert any(isinstance(guard, gone) for guard in guards_for(Limits()))
+    kept: dict[str, Any] = {off: None} | ({"repeat_stop_at": None} if off == "repeat_nudge_at" else {})
+    assert not any(isinstance(guard, gone) for guard in guards_for(Limits(**kept)))
+
+
+def test_the_presets_are_those_of_the_design() -> None:
+    names = ("max_steps", "max_tool_calls", "max_tokens", "max_input_tokens", "max_seconds", "max_result_chars")
+    rows = {name: tuple(getattr(limits, item) for item in names) for name, limits in PRESETS.items()}
+    assert rows == {
+        "default": (6, 20, 20_000, None, 600, 2_000),
+        "first post": (6, None, 20_000, None, 240, None),
+        "guarded": (12, 20, None, 60_000, 90, 4_000),
+    }
+    repeats = [(limits.repeat_nudge_at, limits.repeat_stop_at) for limits in PRESETS.values()]
+    assert repeats == [(3, 4), (3, None), (3, 4)]
+
+
+def test_without_guards_a_cap_of_40_steps_remains() -> None:
+    assert UNGUARDED.max_steps == 40
+    assert [type(guard) for guard in guards_for(UNGUARDED)] == [MaxSteps, EmptyAnswer]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_steps": 0}, {"max_steps": -1}, {"max_tokens": 0}, {"max_seconds": 0}, {"max_stepz": 1}]
+)
+def test_impossible_limits_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="max_"):
+        Limits(**wrong)

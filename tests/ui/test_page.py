@@ -1,0 +1,372 @@
+"""The page without a browser: what is drawn, and what a person's acts come to."""
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import store
+from agent.limits import PRESETS
+from assistant.bookshop import Bookshop
+from tests.ui.conftest import JOB
+from ui.opened import OPENED
+from ui.sidebar import OFF, SLIDERS
+
+PAGE = Path(__file__).parents[2] / "ui" / "page.py"
+PATIENCE = 30.0
+
+
+@pytest.fixture(scope="session")
+def closed_port() -> Iterator[int]:
+    """A port of this machine that nobody listens on, and nobody else can take."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(
+    seed_file: Path, tmp_path: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """A shop of its own for every test, opened anew, and no Ollama."""
+    file = shutil.copy(seed_file, tmp_path / "page.db")
+    monkeypatch.setenv("BOOKSHOP_DATABASE_URL", f"sqlite:///{file}")
+    monkeypatch.setenv("BOOKSHOP_MODEL", "offline")
+    monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{closed_port}")
+    OPENED.close()
+    yield
+    OPENED.close()
+
+
+@pytest.fixture
+def shop() -> Bookshop:
+    """The shop that the page has open."""
+    return OPENED.shop()
+
+
+@pytest.fixture
+def page() -> Iterator[AppTest]:
+    """The page as a new visitor finds it; a run that is still live at the end is stopped."""
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.run()
+    yield at
+    handle = handle_of(at)
+    OPENED.shop().runs.stop(handle)
+    assert OPENED.shop().runs.wait(handle, PATIENCE)
+
+
+def handle_of(at: AppTest) -> str:
+    kept = at.session_state  # which has no get()
+    return str(kept["handle"]) if "handle" in kept else ""
+
+
+def send(at: AppTest, text: str) -> None:
+    """Type a message and run the page until the answer is there."""
+    at.chat_input[0].set_value(text).run()
+    until_idle(at)
+
+
+def until_idle(at: AppTest) -> None:
+    assert OPENED.shop().runs.wait(handle_of(at), PATIENCE)
+    at.run()
+    assert not at.exception
+
+
+def shown(at: AppTest) -> str:
+    """All text of the page's main part, as Markdown."""
+    kinds = ("markdown", "caption", "warning", "info", "error", "code", "text", "subheader", "title")
+    return "\n".join(element.value for kind in kinds for element in at.get(kind))
+
+
+def answers(at: AppTest) -> list[str]:
+    return [
+        "\n".join(part.value for part in said.markdown) for said in at.chat_message if said.name == "assistant"
+    ]
+
+
+def step_labels(at: AppTest) -> list[str]:
+    return [found.label for found in at.expander if found.label.startswith(("Step ", "Wrap-up"))]
+
+
+def chart(at: AppTest) -> dict[str, Any]:
+    (drawn,) = at.get("vega_lite_chart")
+    return json.loads(drawn.proto.spec)
+
+
+def test_an_empty_page_offers_the_lighthouse_job_first_and_the_three_panels(page: AppTest) -> None:
+    assert not page.exception
+    (suggestions,) = [group for group in page.get("button_group") if group.label == "Suggestions"]
+    assert "Lighthouse" in suggestions.options[0]
+    headings = [heading.value for heading in page.subheader]
+    assert {"Cart", "Steps", "Tokens"} <= set(headings)
+    assert "The cart is empty." in shown(page)
+    assert page.chat_message.len == 0
+
+
+def test_nothing_is_kept_of_a_visitor_who_only_looks(page: AppTest, shop: Bookshop) -> None:
+    assert shop.archive.runs("1") == []
+    assert "c" not in page.query_params
+
+
+def test_the_stand_in_is_labelled_as_no_language_model(page: AppTest) -> None:
+    assert "not a language model" in shown(page)
+
+
+def test_the_lighthouse_job_shows_its_answer_five_steps_and_the_cart(page: AppTest) -> None:
+    send(page, JOB)
+    (answer,) = answers(page)
+    assert "The Quiet Orchard" in answer
+    assert "\\$16.50" in answer
+    assert len(step_labels(page)) == 5
+    assert "add\\_to\\_cart" in step_labels(page)[3]
+    assert "**Total \\$16.50**" in shown(page)
+    (copies,) = page.number_input
+    assert (copies.label, copies.value) == ("Copies of The Quiet Orchard", 1)
+    assert any("5 steps · 4 tool calls" in caption.value for caption in page.caption)
+
+
+def test_the_chart_has_five_bars_and_the_words_below_say_the_same(page: AppTest) -> None:
+    send(page, JOB)
+    bars = chart(page)["layer"][0]
+    assert bars["mark"]["type"] == "bar"
+    assert "tokens in 5 model calls" in shown(page)
+
+
+def test_a_suggestion_is_a_message(page: AppTest) -> None:
+    (suggestions,) = [group for group in page.get("button_group") if group.label == "Suggestions"]
+    suggestions.set_value(suggestions.options[0]).run()
+    until_idle(page)
+    assert len(step_labels(page)) == 5
+    assert "**Total \\$16.50**" in shown(page)
+
+
+def test_the_address_names_the_conversation_from_the_first_message_on(page: AppTest, shop: Bookshop) -> None:
+    send(page, "hello")
+    (handle,) = page.query_params["c"] if isinstance(page.query_params["c"], list) else [page.query_params["c"]]
+    assert shop.archive.length("1", handle)
+    again = AppTest.from_file(str(PAGE), default_timeout=60)
+    again.query_params["c"] = handle
+    again.run()
+    assert [said.name for said in again.chat_message] == ["user", "assistant"]
+
+
+def test_a_cart_is_changed_by_hand(page: AppTest, shop: Bookshop) -> None:
+    store.add_to_cart(shop.engine, 1, 7, by="test")
+    page.run()
+    page.number_input[0].set_value(3).run()
+    assert not page.exception
+    assert store.view_cart(shop.engine, 1).lines[0].quantity == 3
+    assert "**Total \\$49.50**" in shown(page)
+    (remove,) = [button for button in page.button if button.label == "Remove"]
+    remove.click().run()
+    assert store.view_cart(shop.engine, 1).lines == ()
+    assert "The cart is empty." in shown(page)
+
+
+def test_a_change_the_shop_refuses_is_said_and_loses_nothing(page: AppTest, shop: Bookshop) -> None:
+    store.add_to_cart(shop.engine, 1, 7, 2, by="test")
+    page.run()
+    page.number_input[0].set_value(20).run()
+    assert not page.exception
+    assert any("in stock" in toast.value for toast in page.toast)
+    assert page.number_input[0].value == 2
+    assert store.view_cart(shop.engine, 1).lines[0].quantity == 2
+    assert "**Total \\$33.00**" in shown(page)
+
+
+def test_a_change_refused_twice_is_said_twice(page: AppTest, shop: Bookshop) -> None:
+    store.add_to_cart(shop.engine, 1, 7, 2, by="test")
+    page.run()
+    for _ in range(2):
+        page.number_input[0].set_value(20).run()
+        assert any("in stock" in toast.value for toast in page.toast)
+        assert page.number_input[0].value == 2
+
+
+def test_a_line_that_is_gone_meanwhile_is_no_error(page: AppTest, shop: Bookshop) -> None:
+    store.add_to_cart(shop.engine, 1, 7, 2, by="test")
+    page.run()
+    store.clear_cart(shop.engine, 1, by="somebody else")
+    (remove,) = [button for button in page.button if button.label == "Remove"]
+    remove.click().run()
+    assert not page.exception
+    assert "The cart is empty." in shown(page)
+
+
+def test_a_run_cut_short_says_so_and_why_in_words(page: AppTest) -> None:
+    page.select_slider(key="max_steps").set_value(2).run()
+    send(page, JOB)
+    (reason,) = [warning.value for warning in page.warning if warning.value.startswith("Not finished")]
+    assert "it reached the limit of steps (max_steps)" in reason
+    assert "The cart is empty." in shown(page)
+    assert step_labels(page)[-1].startswith("Wrap-up")
+
+
+def test_a_model_that_cannot_be_reached_is_said_with_what_to_do(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOOKSHOP_MODEL", "qwen3:4b")
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.run()
+    send(at, "hello")
+    assert any("the model cannot be reached" in warning.value for warning in at.warning)
+    assert "ollama serve" in "\n".join(answers(at))
+
+
+def test_a_run_that_a_person_stopped_says_who_stopped_it(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKSHOP_MODEL", "script:slow")
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.run()
+    at.chat_input[0].set_value("hello").run()
+    (stop,) = [button for button in at.button if button.label == "Stop"]
+    stop.click().run()
+    until_idle(at)
+    assert any("you stopped it" in warning.value for warning in at.warning)
+    assert not [button for button in at.button if button.label == "Stop"]
+
+
+def test_a_message_typed_while_a_run_is_live_stays_in_the_box(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch, shop: Bookshop
+) -> None:
+    monkeypatch.setenv("BOOKSHOP_MODEL", "script:slow")
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.run()
+    at.chat_input[0].set_value("first").run()
+    at.chat_input[0].set_value("second").run()
+    assert not at.exception
+    assert any("Still answering" in toast.value for toast in at.toast)
+    assert at.chat_input[0].proto.value == "second"
+    shop.runs.stop(handle_of(at))
+    until_idle(at)
+    assert [run.text for run in shop.archive.runs("1")] == ["first"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_moves_every_slider(page: AppTest, preset: str) -> None:
+    page.select_slider(key="max_steps").set_value(3).run()
+    (presets,) = [group for group in page.get("button_group") if group.label == "Limits"]
+    presets.set_value(preset).run()
+    assert not page.exception
+    for name in SLIDERS:
+        wanted = getattr(PRESETS[preset], name)
+        assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
+
+
+def test_the_default_sliders_are_the_default_limits(page: AppTest) -> None:
+    for name in SLIDERS:
+        wanted = getattr(PRESETS["default"], name)
+        assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
+
+
+def test_the_sliders_are_what_the_run_is_held_to(page: AppTest, shop: Bookshop) -> None:
+    page.select_slider(key="max_steps").set_value(4).run()
+    page.select_slider(key="max_tokens").set_value(OFF).run()
+    page.select_slider(key="search_size").set_value(3).run()
+    page.toggle(key="wrap_up").set_value(False).run()
+    send(page, "hello")
+    (run,) = shop.archive.runs("1")
+    settings = shop.archive.run_events("1", run.run_id)[0].settings
+    assert (settings["limits"]["max_steps"], settings["limits"]["max_tokens"]) == (4, None)
+    assert (settings["limits"]["wrap_up"], settings["search_size"]) == (False, 3)
+
+
+@pytest.mark.parametrize("handle", ["made-up", "", "../../etc/passwd", "' OR 1=1 --", "x" * 5_000])
+def test_a_foreign_address_shows_nothing_and_makes_nothing(shop: Bookshop, handle: str) -> None:
+    theirs = shop.archive.start("2")
+    for forged in (handle, theirs.handle):
+        at = AppTest.from_file(str(PAGE), default_timeout=60)
+        at.query_params["c"] = forged
+        at.run()
+        assert not at.exception
+        assert at.chat_message.len == 0
+        assert shop.archive.length("1", forged) is None
+    assert shop.archive.runs("1") == shop.archive.runs("2") == []
+
+
+def test_the_first_message_under_a_forged_address_begins_a_conversation_of_ones_own(shop: Bookshop) -> None:
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.query_params["c"] = "made-up"
+    at.run()
+    send(at, "hello")
+    assert shop.archive.length("1", "made-up") is None
+    (run,) = shop.archive.runs("1")
+    assert run.handle == handle_of(at)
+
+
+def test_another_customer_has_another_cart_and_sees_no_conversation(page: AppTest, shop: Bookshop) -> None:
+    send(page, JOB)
+    page.selectbox(key="customer").set_value(2).run()
+    assert not page.exception
+    assert page.chat_message.len == 0
+    assert "The cart is empty." in shown(page)
+
+
+def test_a_new_conversation_leaves_the_cart(page: AppTest) -> None:
+    send(page, JOB)
+    (anew,) = [button for button in page.button if button.label == "New conversation"]
+    anew.click().run()
+    assert page.chat_message.len == 0
+    assert step_labels(page) == []
+    assert "**Total \\$16.50**" in shown(page)
+
+
+def test_earlier_turns_can_be_looked_at(page: AppTest, shop: Bookshop) -> None:
+    send(page, JOB)
+    send(page, "hello")
+    (turn,) = [box for box in page.selectbox if box.label == "Turn"]
+    assert len(turn.options) == 2
+    assert len(step_labels(page)) == 1
+    turn.set_value(shop.archive.runs("1")[1].run_id).run()
+    assert len(step_labels(page)) == 5
+
+
+def test_markup_in_the_catalog_stays_text(page: AppTest, shop: Bookshop, tmp_path: Path) -> None:
+    title = "![x](http://evil/) :red[sold] $5$ <b>"
+    books = tmp_path / "books.csv"
+    books.write_text(f"id,title,author,genre,price,stock\n900,{title},A,novel,1.00,9\n", encoding="utf-8")
+    store.import_books(shop.engine, books)
+    store.add_to_cart(shop.engine, 1, 900, by="test")
+    page.run()
+    (line,) = [text.value for text in page.markdown if "each" in text.value]
+    assert line.startswith("\\!\\[x\\]\\(http\\://evil/\\) \\:red\\[sold\\] \\$5\\$ \\<b\\>")
+    assert not page.exception
+
+
+def test_markup_in_a_message_stays_text(page: AppTest) -> None:
+    send(page, "![x](http://evil/) $5$ :red[x]")
+    question = page.chat_message[0].markdown[0].value
+    assert "![" not in question
+    assert "\\$5\\$" in question
+    assert ":red[" not in question
+
+
+def test_a_blank_message_is_no_message(page: AppTest, shop: Bookshop) -> None:
+    page.chat_input[0].set_value("   ").run()
+    assert not page.exception
+    assert shop.archive.runs("1") == []
+
+
+def test_a_shop_that_cannot_open_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"")
+    monkeypatch.setenv("BOOKSHOP_DATABASE_URL", f"sqlite:///{bad}")
+    OPENED.close()
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.run()
+    assert not at.exception
+    (error,) = at.error
+    assert error.value.startswith("The shop cannot open:")
+    assert str(tmp_path) not in error.value
+
+
+def test_a_model_that_does_not_exist_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKSHOP_MODEL", "script:no-such")
+    at = AppTest.from_file(str(PAGE), default_timeout=60)
+    at.run()
+    assert not at.exception
+    assert "script:no-such" in at.error[0].value

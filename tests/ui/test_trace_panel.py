@@ -1,0 +1,136 @@
+"""The steps of a run, as they are grouped and worded."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from agent.conversation import Conversation
+from agent.shapes import ModelFault, Timings, ToolCall, Usage
+from agent.trace import AnyEvent, GuardDecision, ModelReply, ModelRequest, Note, ShopChanged, ToolFinished
+from assistant.bookshop import Bookshop
+from assistant.settings import Settings
+from lab.scripts import scripted_models
+from tests.ui.conftest import JOB
+from ui.trace_panel import Step, call_text, step_label, steps_of
+
+
+def request(step: int = 1, *, wrap_up: bool = False) -> ModelRequest:
+    return ModelRequest(
+        step=step,
+        new_messages=[],
+        digest="",
+        estimated_input_tokens=100,
+        resent_tokens=0,
+        new_tokens=100,
+        wrap_up=wrap_up,
+        elapsed_ms=0.0,
+    )
+
+
+def reply(*calls: str, text: str = "", **more: object) -> ModelReply:
+    called = [ToolCall(id=f"call_{name}", name=name, arguments={}) for name in calls]
+    return ModelReply(step=1, model="m", text=text, tool_calls=called, **more)
+
+
+def finished(name: str = "check_stock", **arguments: object) -> ToolFinished:
+    call = ToolCall(id="call_1", name=name, arguments=arguments)
+    return ToolFinished(step=1, call=call, raw_arguments=arguments, ran=True, ok=True, result="1 copy")
+
+
+def test_the_lighthouse_job_is_five_steps_named_by_what_they_did(lighthouse: Sequence[AnyEvent]) -> None:
+    steps = steps_of(lighthouse)
+    assert [step.name for step in steps] == ["Step 1", "Step 2", "Step 3", "Step 4", "Step 5"]
+    labels = [step_label(step) for step in steps]
+    for label, what in zip(
+        labels, ["search\\_books", "check\\_stock", "check\\_stock", "add\\_to\\_cart", "answer"], strict=True
+    ):
+        assert what in label
+        assert " in + " in label
+
+
+def test_every_result_stands_in_the_step_that_asked_for_it(lighthouse: Sequence[AnyEvent]) -> None:
+    results = [[event.call.name for event in step.after] for step in steps_of(lighthouse)]
+    assert results == [["search_books"], ["check_stock"], ["check_stock"], ["add_to_cart"], []]
+
+
+def test_what_a_guard_decided_stands_in_the_step_it_stopped(bookshop: Bookshop) -> None:
+    conversation = Conversation()
+    bookshop.agent(scripted_models()["script:endless"], 1, conversation, Settings()).run(conversation, JOB)
+    steps = steps_of(conversation.run_events())
+    guarded = [event.action for step in steps for event in step.after if event.kind == "guard_decision"]
+    assert guarded == ["nudge", "stop"]
+    assert steps[-1].name == "Wrap-up"
+
+
+def test_notes_and_news_of_the_shop_stand_before_the_call_they_went_with() -> None:
+    note = Note(purpose="corrective", text="Answer, please.")
+    news = ShopChanged(resource="stock:7", version_before=1, version_after=2, by="terminal", value="3 copies")
+    first, second = steps_of([request(1), reply(), news, note, request(2), reply(text="Fine.")])
+    assert first.before == []
+    assert [event.kind for event in second.before] == ["shop_changed", "note"]
+
+
+def test_no_events_are_no_steps() -> None:
+    assert steps_of([]) == []
+
+
+def test_a_guard_that_stopped_before_the_first_call_breaks_nothing() -> None:
+    stop = GuardDecision(guard="max_tokens", action="stop", value=2, threshold=1, reason="too many")
+    assert steps_of([stop, finished()]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        (None, "Step 1 · no reply"),
+        (reply(text="Fine."), "Step 1 · answer · unknown in + unknown out"),
+        (reply(), "Step 1 · empty reply · unknown in + unknown out"),
+        (reply(text="  "), "Step 1 · empty reply · unknown in + unknown out"),
+        (reply("a", "b", text="Let me see."), "Step 1 · a, b · unknown in + unknown out"),
+        (
+            reply(text="Fine.", usage=Usage(input_tokens=1_234, output_tokens=5)),
+            "Step 1 · answer · 1,234 in + 5 out",
+        ),
+        (
+            reply(text="Fine.", usage=Usage(input_tokens=0, output_tokens=0, estimated=True)),
+            "Step 1 · answer · ~0 in + ~0 out",
+        ),
+        (
+            reply(text="Fine.", usage=Usage(input_tokens=7), timings_ms=Timings(total=1_250)),
+            "Step 1 · answer · 7 in + unknown out · 1.2 s",
+        ),
+        (
+            reply("a", error=ModelFault(stop_reason="model_error", message="it broke off")),
+            "Step 1 · failed · unknown in + unknown out",
+        ),
+    ],
+)
+def test_a_step_is_one_line(answer: ModelReply | None, label: str) -> None:
+    assert step_label(Step("Step 1", request(), answer)) == label
+
+
+def test_a_step_that_waits_says_for_what() -> None:
+    assert step_label(Step("Step 1", request()), "waiting for the model") == "Step 1 · waiting for the model"
+
+
+def test_a_tool_name_of_a_model_is_no_markup() -> None:
+    label = step_label(Step("Step 1", request(), reply(":red[x](http://evil/)`\n# y")))
+    assert "\\:red\\[x\\]\\(http\\:" in label
+    assert "\n" not in label
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({}, "check_stock()"),
+        ({"book_id": 7}, "check_stock(book_id=7)"),
+        ({"query": "it's", "n": None, "ok": True}, 'check_stock(query="it\'s", n=None, ok=True)'),
+        ({"query": "a\nb\u202e"}, "check_stock(query='a\\nb\\u202e')"),
+    ],
+)
+def test_a_call_is_written_as_it_would_be_made(arguments: dict[str, object], text: str) -> None:
+    assert call_text(finished(**arguments)) == text
+
+
+def test_a_long_call_is_cut() -> None:
+    assert len(call_text(finished(query="x" * 10_000))) == 4_000
