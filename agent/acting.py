@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.arguments import BadArguments
-from agent.cancel import Cancelled, run_with_deadline
+from agent.cancel import Cancelled
 from agent.fingerprint import fingerprint
 from agent.guards import AfterTool, BeforeTool
 from agent.shapes import ToolCall
@@ -128,7 +128,7 @@ def _outcome(turn: Turn, call: ToolCall, key: str) -> ToolOutcome:
     left = turn.deadline - time.monotonic() if turn.deadline else None
     seconds = min((limit for limit in (left, turn.limits.tool_seconds) if limit is not None), default=None)
     try:
-        outcome = run_with_deadline(lambda: turn.toolbox.call(call, key), seconds, turn.cancel)
+        outcome = turn.runner.run(lambda: turn.toolbox.call(call, key), seconds, turn.cancel)
         return ToolOutcome.model_validate(outcome)
     except ToolError as error:
         return ToolOutcome(result=str(error)[:MAX_ERROR_CHARS], ok=False)

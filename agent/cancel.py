@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -53,28 +55,56 @@ class Cancel:
                 self._waits.remove(end)
 
 
-def run_with_deadline(work: Callable[[], T], seconds: float | None, cancel: Cancel) -> T:
-    """Run ``work`` in a thread of its own and return or raise what it does.
+@dataclass
+class Errand:
+    """A piece of work for a Runner's thread, and what came of it."""
 
-    Raises TimeoutError after ``seconds``, or Cancelled when that is asked for; the work itself cannot be
-    ended and may still finish, so ask for its outcome before telling anyone that it did not happen.
+    work: Callable[[], Any]
+    over: threading.Event = field(default_factory=threading.Event)
+    results: list[Any] = field(default_factory=list)
+    errors: list[BaseException] = field(default_factory=list)
+
+
+class Runner:
+    """Runs work in a thread of its own, so that whoever waits for it can stop waiting; ``close`` ends the thread.
+
+    The thread is started with the first work and used again: starting one for each takes ten times as long.
     """
-    over = threading.Event()
-    results: list[T] = []
-    errors: list[BaseException] = []
 
-    def body() -> None:
+    def __init__(self) -> None:
+        self._errands: SimpleQueue[Errand | None] | None = None
+
+    def run(self, work: Callable[[], T], seconds: float | None, cancel: Cancel) -> T:
+        """Return or raise what ``work`` does.
+
+        Raises TimeoutError after ``seconds``, or Cancelled when that is asked for; the work itself cannot be
+        ended and may still finish, so ask for its outcome before telling anyone that it did not happen.
+        """
+        if self._errands is None:
+            self._errands = SimpleQueue()
+            threading.Thread(target=_run_errands, args=(self._errands,), name="tools", daemon=True).start()
+        errand = Errand(work)
+        self._errands.put(errand)
+        with cancel.ending(errand.over.set):
+            errand.over.wait(seconds)
+        if errand.results:
+            return cast("T", errand.results[0])
+        if errand.errors:
+            raise errand.errors[0]
+        self.close()  # that thread is held up; the next work gets another
+        raise Cancelled if cancel.wanted else TimeoutError
+
+    def close(self) -> None:
+        """Let the thread end when it has nothing more to do."""
+        if self._errands:
+            self._errands.put(None)
+        self._errands = None
+
+
+def _run_errands(errands: "SimpleQueue[Errand | None]") -> None:
+    while errand := errands.get():
         try:
-            results.append(work())
+            errand.results.append(errand.work())
         except BaseException as error:  # noqa: BLE001  # carried to the waiting thread, which raises it
-            errors.append(error)
-        over.set()
-
-    threading.Thread(target=body, name="tool", daemon=True).start()
-    with cancel.ending(over.set):
-        over.wait(seconds)
-    if results:
-        return results[0]
-    if errors:
-        raise errors[0]
-    raise Cancelled if cancel.wanted else TimeoutError
+            errand.errors.append(error)
+        errand.over.set()

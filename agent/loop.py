@@ -73,6 +73,8 @@ class Agent:
         except BaseException:
             break_off(turn, Stop("internal_error", "something of ours broke"))
             raise
+        finally:
+            turn.runner.close()
 
     def run(self, conversation: Conversation, text: str, **options: Any) -> AgentResult:
         """Run one turn to its end; takes what ``stream`` takes. A run cut short is a result, not an error."""

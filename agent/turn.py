@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from agent.cancel import Cancel, Cancelled
+from agent.cancel import Cancel, Cancelled, Runner
 from agent.closing import program_answer
 from agent.conversation import Conversation
 from agent.guards import BeforeTool, Decision, Guard, Moment, Stop
@@ -39,6 +39,8 @@ class Turn:
     cancel: Cancel
     wrapping_up: bool = False
     started: float = field(default_factory=time.monotonic)
+    runner: Runner = field(default_factory=Runner)
+    """Where the tools run."""
 
     def __post_init__(self) -> None:
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self.toolbox.tools}

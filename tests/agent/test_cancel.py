@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.cancel import Cancel, Cancelled, run_with_deadline
+from agent.cancel import Cancel, Cancelled, Runner
 from agent.conversation import Conversation
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.shapes import ToolCall
@@ -223,21 +223,24 @@ def test_a_write_that_breaks_after_its_effect_is_told_as_done(engine: Engine) ->
 
 
 def test_work_within_its_time_returns_or_raises_what_it_does() -> None:
-    assert run_with_deadline(lambda: 7, 5, Cancel()) == 7
-    assert run_with_deadline(lambda: None, None, Cancel()) is None
+    runner = Runner()
+    assert runner.run(lambda: 7, 5, Cancel()) == 7
+    assert runner.run(lambda: None, None, Cancel()) is None
     with pytest.raises(KeyError):
-        run_with_deadline(lambda: {}["x"], 5, Cancel())
+        runner.run(lambda: {}["x"], 5, Cancel())
+    runner.close()
 
 
 def test_work_beyond_its_time_is_left_alone() -> None:
-    held = threading.Event()
+    held, runner, cancel = threading.Event(), Runner(), Cancel()
     with pytest.raises(TimeoutError):
-        run_with_deadline(lambda: held.wait(20), 0.02, Cancel())
-    cancel = Cancel()
+        runner.run(lambda: held.wait(20), 0.02, Cancel())
+    assert runner.run(lambda: "another thread", 5, Cancel()) == "another thread"
     cancel.request()
     with pytest.raises(Cancelled):
-        run_with_deadline(lambda: held.wait(20), 5, cancel)
+        runner.run(lambda: held.wait(20), 5, cancel)
     held.set()
+    runner.close()
 
 
 def test_a_wish_to_stop_ends_what_is_waited_for_now_and_nothing_later() -> None:

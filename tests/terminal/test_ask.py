@@ -336,14 +336,14 @@ def test_what_the_shop_overtook_is_listed_with_both_values(terminal: Command, sh
     assert cart["stated_in_answer"] is False
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n"])
-def test_an_empty_message_is_refused_as_bad_input(terminal: Command, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "   ", "\n", "x" * 4_001])
+def test_an_empty_or_endless_message_is_refused_as_bad_input(terminal: Command, text: str) -> None:
     assert terminal("ask", text, "--model", "offline").status == 2
 
 
 @pytest.mark.parametrize(
     "text",
-    ["caf\udce9", "a\x00b", "\ud83d", "😀" * 50, "بستان الليمون", "[bold]x[/bold] [/]", "x" * 20_000],
+    ["caf\udce9", "a\x00b", "\ud83d", "😀" * 50, "بستان الليمون", "[bold]x[/bold] [/]", "x" * 4_000],
     ids=["broken bytes", "nul", "half a character", "emoji", "arabic", "markup", "long"],
 )
 def test_any_text_is_answered(terminal: Command, text: str) -> None:
