@@ -4,17 +4,13 @@ import streamlit as st
 
 import store
 from agent.conversation import Conversation
-from agent.trace import AnyEvent
 from assistant.models import Choice, UnknownModel
-from assistant.report import cart_json
 from assistant.settings import LONGEST_MESSAGE
-from ui.cart_panel import draw_cart
 from ui.chat import draw_coming, draw_elsewhere, draw_history
+from ui.glass import draw_glass
 from ui.opened import OPENED
-from ui.safe import plain, safe_label
-from ui.sidebar import current_settings, draw_limits, draw_model_picker
-from ui.token_chart import draw_token_chart
-from ui.trace_panel import draw_trace
+from ui.safe import safe_label
+from ui.sidebar import draw_limits, draw_model_picker
 from ui.visit import Visit
 
 TICK_SECONDS = 0.5
@@ -124,58 +120,6 @@ def draw_coming_answer(visit: Visit, conversation: Conversation | None) -> None:
             draw_elsewhere()
 
     tick()
-
-
-def draw_glass(visit: Visit) -> None:
-    """Draw the steps, the tokens and the cart, again and again while a run goes on."""
-
-    @st.fragment(run_every=2 * TICK_SECONDS if visit.snapshot() else None)
-    def tick() -> None:
-        live = visit.snapshot()
-        events, limit, key = _shown_run(visit)
-        with st.container(border=True):
-            st.subheader("Cart")
-            cart = cart_json(store.view_cart(visit.shop.engine, visit.customer))
-            draw_cart(cart, visit.change_cart, f"cart-{visit.customer}")
-        with st.container(border=True):
-            st.subheader("Steps")
-            draw_trace(events, key, live.doing if live else "")
-        with st.container(border=True):
-            st.subheader("Tokens")
-            draw_token_chart(events, limit, f"tokens-{key}")
-
-    tick()
-
-
-def _shown_run(visit: Visit) -> tuple[list[AnyEvent], int | None, str]:
-    """The events of the run that is looked at, its token limit, and a key for its widgets."""
-    live = visit.snapshot()
-    if live:
-        events = list(live.events)
-    else:
-        conversation = visit.conversation()
-        questions = _questions(conversation) if conversation else {}
-        chosen = None
-        if len(questions) > 1:
-            chosen = st.selectbox("Turn", list(questions)[::-1], format_func=questions.get, key="shown_run")
-        events = conversation.run_events(chosen) if conversation else []
-    started = next((event for event in events if event.kind == "run_started"), None)
-    if started is None:
-        return events, current_settings().limits.max_tokens, "none"
-    return events, started.settings["limits"]["max_tokens"], started.run_id
-
-
-def _questions(conversation: Conversation) -> dict[str, str]:
-    """The request of each run of a conversation, by run id."""
-    found: dict[str, str] = {}
-    run_id = ""
-    for event in conversation.events:
-        match event.kind:
-            case "run_started":
-                run_id = event.run_id
-            case "user_message":
-                found[run_id] = f"{event.turn} · {plain(event.text, 60)}"
-    return found
 
 
 def draw_input(visit: Visit) -> None:

@@ -9,7 +9,7 @@ LONGEST = 8_000
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _IMAGE = re.compile(r"!(?=\\?\[)")
 _LINK = re.compile(r"\](?=[(\[:])")
-_HEADING = re.compile(r"^([ >*+-]*)(#{1,6}(?=\s|$)|[=-]+[ \t]*$)", re.MULTILINE)
+_HEADING = re.compile(r"^([ >*+.)0-9-]*)(#{1,6}(?=\s|$)|[=-]+[ \t]*$)", re.MULTILINE)
 _CODE = re.compile(r"\\*`")
 _DEEP = re.compile(r"^[ \t]{4,}", re.MULTILINE)
 _DOLLAR = re.compile(r"\\*\$")

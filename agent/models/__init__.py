@@ -8,12 +8,14 @@ from agent.history import Message
 from agent.shapes import ModelInfo
 from agent.trace import ModelReply
 
+DeltaKind = Literal["text_delta", "thinking_delta"]
+
 
 @dataclass(frozen=True)
 class Delta:
     """A piece of an answer or of thinking as it comes: for drawing, never stored."""
 
-    kind: Literal["text_delta", "thinking_delta"]
+    kind: DeltaKind
     text: str
 
 

@@ -3,16 +3,16 @@
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from queue import SimpleQueue
+from contextlib import aclosing
 from typing import Any
 
-from ollama import ChatResponse, ResponseError
+from ollama import ResponseError
 
 from agent.history import Message
 from agent.models import Delta, ModelOptions
+from agent.models.ollama_chat import chat
 from agent.models.ollama_faults import FAILURES, BrokeOff, fault_of, refuses_thinking
-from agent.models.ollama_network import network
+from agent.models.ollama_network import BadAddress, Line, switchboard
 from agent.models.ollama_reply import Draft
 from agent.models.ollama_state import find_server
 from agent.shapes import ModelFault, ModelInfo
@@ -52,7 +52,7 @@ class OllamaModel:
 
 
 class OllamaStream:
-    """One reply as it comes over the network's thread; closing it closes the connection at once."""
+    """One reply as it comes, read in the thread that iterates; closing it closes the connection at once."""
 
     def __init__(
         self,
@@ -62,34 +62,55 @@ class OllamaStream:
         options: ModelOptions,
         deadline: float | None,
     ) -> None:
-        self._model, self._messages, self._tools = model, messages, tools
-        self._options, self._deadline = options, deadline
-        self._closed = False
-        self._reading: Future[None] | None = None
-        self._failure: Exception | None = None
+        self._model, self._deadline = model, deadline
+        self._body = {
+            "model": model.name,
+            "messages": messages,
+            "tools": tools,
+            "options": {name: getattr(options, name) for name in SENT_OPTIONS},
+            "keep_alive": options.keep_alive,
+        }
+        self._think = options.think if model.thinks_apart else None
+        self._bell: asyncio.Future[None] | None = None
         self._warnings: list[str] = []
-        self._chunks: list[ChatResponse] = []
-        self._batches: SimpleQueue[tuple[float, list[ChatResponse]] | None] = SimpleQueue()
+        self._failure: Exception | None = None
+        self._closed = False
+        self._reading: tuple[Line, asyncio.Task[None]] | None = None
 
     def __iter__(self) -> Iterator[Delta | ModelReply]:
         draft = Draft()
-        self._reading = network().start(self._read())
-        self._reading.add_done_callback(lambda _: self._batches.put(None))
-        if self._closed:  # by someone who could not see yet what to cancel
-            self._reading.cancel()
         try:
-            while batch := self._batches.get():
-                yield from draft.add(*batch)
-            if not self._reading.cancelled():
-                self._reading.result()  # raises what is a bug of ours
-            yield draft.reply(self._model.name, self._fault(draft), self._warnings)
-        finally:
-            self.close()
+            with switchboard().line(self._model.host) as line:
+                yield from self._read_on(line, draft)
+        except BadAddress as failure:
+            self._failure = failure
+        yield draft.reply(self._model.name, self._fault(draft), self._warnings)
 
     def close(self) -> None:
         self._closed = True
         if self._reading:
-            self._reading.cancel()
+            line, task = self._reading
+            line.loop.call_soon_threadsafe(task.cancel)
+
+    def _read_on(self, line: Line, draft: Draft) -> Iterator[Delta]:
+        """Run the line's loop until something has come, hand it on, and again until all has come."""
+        task = line.loop.create_task(self._read(line, draft))
+        task.add_done_callback(lambda _: self._ring())
+        self._reading = line, task
+        if self._closed:  # by someone who could not see yet what to cancel
+            task.cancel()
+        try:
+            while not task.done():
+                self._bell = line.loop.create_future()
+                line.loop.run_until_complete(self._bell)
+                yield from draft.fresh()
+            if not task.cancelled():
+                task.result()  # raises what is a bug of ours
+        finally:
+            self._reading = None
+            if not task.done():
+                task.cancel()
+                line.run(asyncio.wait({task}))
 
     def _fault(self, draft: Draft) -> ModelFault | None:
         """Why the reply is not whole; what goes wrong after the server has said that it is done is no fault."""
@@ -99,49 +120,33 @@ class OllamaStream:
             return fault_of(self._failure, self._model.name)
         return ModelFault(stop_reason="cancelled", message="it was broken off")
 
-    async def _read(self) -> None:
-        """Read the reply, on the network's thread; a failure is kept for the thread that iterates."""
-        think = self._options.think if self._model.thinks_apart else None
+    async def _read(self, line: Line, draft: Draft) -> None:
+        """Read the whole reply; a failure is kept for the one who iterates."""
         try:
             # The event loop's clock is the monotonic one, as the deadline's is.
             async with asyncio.timeout_at(self._deadline) as limit:
                 try:
-                    await self._ask(limit, think)
+                    await self._ask(line, draft, limit)
                 except ResponseError as error:
-                    if think is None or not refuses_thinking(error):
+                    if self._think is None or not refuses_thinking(error):
                         raise
-                    self._model.thinks_apart = False
+                    self._model.thinks_apart, self._think = False, None
                     self._warnings.append("This model cannot think apart, so it was asked without thinking")
-                    await self._ask(limit, think=None)
+                    await self._ask(line, draft, limit)
         except FAILURES as failure:
             self._failure = failure
 
-    async def _ask(self, limit: asyncio.Timeout, think: bool | None) -> None:
-        client = network().client(self._model.host)
-        chunks = await client.chat(
-            self._model.name,
-            self._messages,
-            tools=self._tools,
-            stream=True,
-            think=think,
-            options={name: getattr(self._options, name) for name in SENT_OPTIONS},
-            keep_alive=self._options.keep_alive,
-        )
-        done = False
-        async for chunk in chunks:
-            self._pass_on(chunk)
-            if chunk.done:
-                done = True
-                limit.reschedule(time.monotonic() + GRACE)
-        if not done:
+    async def _ask(self, line: Line, draft: Draft, limit: asyncio.Timeout) -> None:
+        body = self._body if self._think is None else {**self._body, "think": self._think}
+        async with aclosing(chat(line.client, body)) as parts:
+            async for part in parts:
+                draft.add(part)
+                line.loop.call_soon(self._ring)  # after all that came in the same read
+                if draft.done:
+                    limit.reschedule(time.monotonic() + GRACE)
+        if not draft.done:
             raise BrokeOff
 
-    def _pass_on(self, chunk: ChatResponse) -> None:
-        """Keep a chunk, and hand all that came in one read over together: waking a thread for each is dear."""
-        if not self._chunks:
-            asyncio.get_running_loop().call_soon(self._hand_over)
-        self._chunks.append(chunk)
-
-    def _hand_over(self) -> None:
-        self._batches.put((time.monotonic(), self._chunks))
-        self._chunks = []
+    def _ring(self) -> None:
+        if self._bell and not self._bell.done():
+            self._bell.set_result(None)

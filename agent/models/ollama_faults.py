@@ -1,6 +1,5 @@
 """What can go wrong between us and Ollama, and what each of it means to people."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +7,6 @@ from typing import Literal
 
 import httpx
 from ollama import ResponseError
-from pydantic import ValidationError
 
 from agent.models.ollama_network import BadAddress
 from agent.shapes import ModelFault
@@ -26,10 +24,12 @@ FAILURES = (
     httpx.HTTPError,
     httpx.InvalidURL,
     ValueError,
+    KeyError,
     AttributeError,
     TypeError,
+    RecursionError,
 )
-"""All that the client raises when a server misbehaves; the last three come from answers of a wrong shape."""
+"""All that is raised when a server misbehaves; the last five come from answers of a wrong shape."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ SYMPTOMS = (
         raised(BrokeOff, httpx.TransportError), "model_error", "Ollama broke off before the answer was complete"
     ),
     Symptom(
-        raised(json.JSONDecodeError, ValidationError, AttributeError, TypeError),
+        raised(ValueError, KeyError, AttributeError, TypeError, RecursionError),
         "model_error",
         "Ollama sent something that is no answer of a model",
     ),

@@ -1,11 +1,14 @@
-"""The network of the Ollama client: one event loop in a thread of its own, one client per server."""
+"""Lines to Ollama servers: an event loop and a client, used by one thread at a time and kept for the next."""
 
 import asyncio
+import atexit
+import functools
 import ipaddress
 import os
+import ssl
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import httpx
@@ -25,45 +28,71 @@ class BadAddress(ValueError):
     """OLLAMA_HOST is no address a server can be reached at."""
 
 
-class Network:
-    """An event loop for all requests to model servers; its clients keep their connections alive."""
+class Line:
+    """A line to one server. Its loop runs in the thread that uses the line, so nothing is handed between threads;
+    another thread can still end what goes on, with ``loop.call_soon_threadsafe``.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.client = _new_client(address)
+        self.loop = asyncio.new_event_loop()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run work to its end; not from within an event loop."""
+        return self.loop.run_until_complete(work)
+
+
+class Switchboard:
+    """The lines of this process that nobody uses; their connections stay open for the next request."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._clients: dict[str, AsyncClient] = {}
-        threading.Thread(target=self._loop.run_forever, name="ollama", daemon=True).start()
+        self._lock = threading.Lock()
+        self._idle: dict[str, list[Line]] = {}
 
-    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run work on the loop, from any other thread; cancelling the future closes its connection at once."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def client(self, host: str | None) -> AsyncClient:
-        """The client of one server, OLLAMA_HOST's by default, made once; only for use on the loop.
-
-        Raises BadAddress.
-        """
+    @contextmanager
+    def line(self, host: str | None) -> Iterator[Line]:
+        """Hold a line to a server, OLLAMA_HOST's by default; raises BadAddress."""
         address = host or os.environ.get("OLLAMA_HOST") or ""
-        if address not in self._clients:
-            self._clients[address] = _new_client(address)
-        return self._clients[address]
+        with self._lock:
+            idle = self._idle.setdefault(address, [])
+            line = idle.pop() if idle else None
+        line = line or Line(address)
+        try:
+            yield line
+        finally:
+            with self._lock:
+                self._idle[address].append(line)
+
+    def close(self) -> None:
+        """Hang up all idle lines."""
+        with self._lock:
+            lines = [line for idle in self._idle.values() for line in idle]
+            self._idle.clear()
+        for line in lines:
+            line.run(line.client._client.aclose())
+            line.loop.close()
 
 
-_network: Network | None = None
-_starting = threading.Lock()
+@functools.cache
+def switchboard() -> Switchboard:
+    """The switchboard of this process, made at the first call and closed at the end."""
+    board = Switchboard()
+    atexit.register(board.close)
+    return board
 
 
-def network() -> Network:
-    """The network of this process, started at the first call."""
-    global _network
-    with _starting:
-        _network = _network or Network()
-    return _network
+@functools.cache
+def _trust() -> ssl.SSLContext:
+    """Whom to trust with https; made once, as that takes 20 ms."""
+    return httpx.create_ssl_context()
 
 
 def _new_client(address: str) -> AsyncClient:
     try:
         url = httpx.URL(_parse_host(address))
-        return AsyncClient(address, timeout=TIMEOUT, limits=LIMITS, trust_env=not _is_here(url.host))
+        return AsyncClient(
+            address, timeout=TIMEOUT, limits=LIMITS, verify=_trust(), trust_env=not _is_here(url.host)
+        )
     except (ValueError, httpx.InvalidURL) as error:
         raise BadAddress(address) from error
 

@@ -3,13 +3,15 @@
 import time
 from collections.abc import Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
+from typing import Any
 
-from ollama import ChatResponse
-
-from agent.models import Delta
+from agent.models import Delta, DeltaKind
 from agent.shapes import ModelFault, Timings, ToolCall, Usage
 from agent.trace import ModelReply
+
+DURATIONS = {"load": "load_duration", "prompt": "prompt_eval_duration", "generation": "eval_duration"}
+"""Our names of the times a server tells, in nanoseconds, and its own."""
 
 
 class Draft:
@@ -18,37 +20,38 @@ class Draft:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._said: list[Delta] = []
+        self._fresh: list[Delta] = []
         self._calls: list[ToolCall] = []
-        self._last_chunk: ChatResponse | None = None
+        self._end: dict[str, Any] | None = None
         self._first_token_at: float | None = None
         self._arrived_at = self._began
 
     @property
     def done(self) -> bool:
         """Whether the server has said that this is all."""
-        return self._last_chunk is not None
+        return self._end is not None
 
-    def add(self, at: float, chunks: Sequence[ChatResponse]) -> list[Delta]:
-        """Take chunks that arrived together, and return what is new to draw; ``at`` is on the monotonic clock."""
-        pieces: list[tuple[str, str]] = []
-        for chunk in chunks:
-            message = chunk.message
-            if message.thinking:
-                pieces.append(("thinking_delta", message.thinking))
-            if message.content:
-                pieces.append(("text_delta", message.content))
-            for call in message.tool_calls or ():
-                arguments = dict(call.function.arguments)
-                self._calls.append(ToolCall(id="", name=call.function.name, arguments=arguments))
-            if chunk.done:
-                self._last_chunk = chunk
-        self._arrived_at = at
+    def add(self, part: dict[str, Any]) -> None:
+        """Take the next part; one of a wrong shape raises AttributeError, KeyError, TypeError or ValueError."""
+        message = part.get("message") or {}
+        kinds: tuple[tuple[DeltaKind, str], ...] = (("thinking_delta", "thinking"), ("text_delta", "content"))
+        pieces = [Delta(kind, message[field] + "") for kind, field in kinds if message.get(field)]
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            self._calls.append(ToolCall(id="", name=function["name"], arguments=function["arguments"]))
+        if part.get("done"):
+            self._end = part
+        self._fresh += pieces
+        self._arrived_at = time.monotonic()
         if self._first_token_at is None and (pieces or self._calls):
-            self._first_token_at = at
-        deltas = [
-            Delta(kind, "".join(text for _, text in group)) for kind, group in groupby(pieces, itemgetter(0))
-        ]
+            self._first_token_at = self._arrived_at
+
+    def fresh(self) -> list[Delta]:
+        """What is new to draw since the last time, as few pieces as there can be."""
+        groups = groupby(self._fresh, attrgetter("kind"))
+        deltas = [Delta(kind, "".join(delta.text for delta in group)) for kind, group in groups]
         self._said += deltas
+        self._fresh.clear()
         return deltas
 
     def reply(self, model: str, fault: ModelFault | None, warnings: Sequence[str]) -> ModelReply:
@@ -64,7 +67,7 @@ class Draft:
             tool_calls=calls,
             usage=self._usage(),
             timings_ms=self._timings(),
-            done_reason=self._last_chunk.done_reason if self._last_chunk else None,
+            done_reason=self._end.get("done_reason") if self._end else None,
             error=fault,
             incomplete=not self.done,
             warnings=list(warnings),
@@ -74,15 +77,15 @@ class Draft:
         return "".join(delta.text for delta in self._said if delta.kind == kind)
 
     def _usage(self) -> Usage:
-        if self._last_chunk is None:
-            return Usage()
+        end = self._end or {}
         return Usage(
-            input_tokens=self._last_chunk.prompt_eval_count,
-            output_tokens=self._last_chunk.eval_count,
+            input_tokens=end.get("prompt_eval_count"),
+            output_tokens=end.get("eval_count"),
+            cached_tokens=end.get("prompt_eval_cached_count"),
         )
 
     def _timings(self) -> Timings:
-        end, first_token_at = self._last_chunk, self._first_token_at
+        end, first_token_at = self._end, self._first_token_at
         ended_at = self._arrived_at if end else time.monotonic()
         measured = Timings(
             first_token=None if first_token_at is None else round((first_token_at - self._began) * 1000, 3),
@@ -90,5 +93,5 @@ class Draft:
         )
         if end is None:
             return measured
-        told = {"load": end.load_duration, "prompt": end.prompt_eval_duration, "generation": end.eval_duration}
+        told = {name: end.get(key) for name, key in DURATIONS.items()}
         return measured.model_copy(update={name: ns and ns / 1e6 for name, ns in told.items()})

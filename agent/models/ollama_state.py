@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from agent.models.ollama_faults import FAILURES
-from agent.models.ollama_network import network
+from agent.models.ollama_network import BadAddress, Line, switchboard
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,11 @@ class ServerState:
 
 def find_server(host: str | None = None, timeout: float = 1.0) -> ServerState:
     """Ask a server, OLLAMA_HOST's by default, which models it has; answers within ``timeout`` seconds."""
-    return network().start(_look(host, timeout)).result()
+    try:
+        with switchboard().line(host) as line:
+            return line.run(_look(line, timeout))
+    except BadAddress:
+        return ServerState()
 
 
 def has_model(state: ServerState, name: str) -> bool:
@@ -39,10 +43,10 @@ def has_model(state: ServerState, name: str) -> bool:
     return state.find(name) is not None
 
 
-async def _look(host: str | None, timeout: float) -> ServerState:
+async def _look(line: Line, timeout: float) -> ServerState:
     try:
         async with asyncio.timeout(timeout):
-            client = network().client(host)
+            client = line.client
             # The ollama package has no call for the version.
             version = (await client._client.get("/api/version")).json()["version"]
             listed = (await client.list()).models

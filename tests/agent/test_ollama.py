@@ -189,7 +189,7 @@ CUT = "Ollama broke off before the answer was complete"
         ({"lines": [SPOKE, {"error": "an unknown error was encountered "}]},
          "Ollama reports: an unknown error was encountered"),
         ({"lines": [SPOKE, {"error": PAGE}]}, "Ollama failed while it was answering"),
-        ({"lines": [SPOKE, {"error": {"code": 500}}]}, UNSHAPED),
+        ({"lines": [SPOKE, {"error": {"code": 500}}]}, "Ollama failed while it was answering"),
         ({"lines": [SPOKE, PAGE]}, UNSHAPED),
         ({"lines": [SPOKE, chunk(tool_calls=[{"function": {"name": "f", "arguments": "{}"}}])]}, UNSHAPED),
         ({"lines": [SPOKE]}, CUT),

@@ -122,8 +122,9 @@ class Watch:
             self.wrong.append(f"status {response.status}: {response.url}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
+    """Not for the whole session: while it lives, an event loop runs in this thread, and no other can."""
     if CHROMIUM is None:
         if REQUIRED:
             pytest.fail("No Chromium was found, and BOOKSHOP_BROWSER_TESTS requires it.")
@@ -133,7 +134,7 @@ def playwright() -> Iterator[Playwright]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     launched = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
     yield launched

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect
 
-from tests.browser.conftest import Server, answered, send
+from tests.browser.conftest import READY, Server, answered, send
 from tests.ollama_server import MODEL, OllamaServer, reply
 
 HOSTILE = {
@@ -57,6 +57,8 @@ def faked(browser: Browser, server: Server) -> Iterator[Callable[[str], list[str
     context = browser.new_context(reduced_motion="reduce")
     page: Page = context.new_page()
     page.goto(server.url)
+    page.wait_for_selector(READY)
+    expect(page.get_by_test_id("stChatInputTextArea")).to_be_visible()
 
     def write(name: str) -> list[str]:
         said = page.get_by_role("group", name="Chat message from assistant")

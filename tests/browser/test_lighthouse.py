@@ -8,10 +8,10 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 import store
-from tests.browser.conftest import JOB, Server, answered, send
+from tests.browser.conftest import JOB, Server, Watch, answered, send
 
 OVERFLOW = """() => [document.documentElement, document.body,
-    ...document.querySelectorAll('#stMain, [data-testid=stMainBlockContainer], [data-testid=stSidebarContent]')]
+    ...document.querySelectorAll('#stMain, [data-testid=stMainBlockContainer]')]
     .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.dataset.testid || box.tagName)"""
 
 
@@ -162,13 +162,15 @@ def test_every_page_goes_with_the_security_headers(page: Page, server: Server) -
     assert answer.headers["referrer-policy"] == "same-origin"
 
 
-def test_the_browser_blocks_what_comes_from_elsewhere(page: Page) -> None:
+def test_the_browser_blocks_what_comes_from_elsewhere(page: Page, watch: Watch) -> None:
     """Past the escaping there is a second wall: an image of another host is not even asked for."""
     blocked = page.evaluate("""() => new Promise(done => {
         document.addEventListener('securitypolicyviolation', event => done(event.effectiveDirective))
         const image = new Image(); image.src = 'http://elsewhere.invalid/x.png'
         setTimeout(() => done('nothing'), 5000) })""")
     assert blocked == "img-src"
+    assert [what for what in watch.wrong if not what.endswith(("elsewhere.invalid/x.png", ": csp"))] == []
+    watch.wrong.clear()
 
 
 def test_a_restarted_server_brings_the_conversation_back(

@@ -11,6 +11,7 @@ from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from lab.scripts import scripted_models
 from tests.ui.conftest import JOB
+from ui.safe import WORD_JOINER
 from ui.trace_panel import Step, call_text, step_label, steps_of
 
 
@@ -115,7 +116,7 @@ def test_a_step_that_waits_says_for_what() -> None:
 
 def test_a_tool_name_of_a_model_is_no_markup() -> None:
     label = step_label(Step("Step 1", request(), reply(":red[x](http://evil/)`\n# y")))
-    assert "\\:red\\[x\\]\\(http\\:" in label
+    assert "\\:red\\[x\\]\\(http\\:" in label.replace(WORD_JOINER, "")
     assert "\n" not in label
 
 
