@@ -1,6 +1,5 @@
 """What ``streamlit run app.py`` starts: start-up work, the visitor's cookie, security headers, the page."""
 
-import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,9 +20,6 @@ async def start_up(_app: Any) -> AsyncIterator[None]:
         OPENED.shop()
     except store.ShopUnavailable as error:
         logging.getLogger(__name__).error("The shop cannot open: %s", error)
-    # Streamlit collects all garbage after each run. What start-up made is left out of that, or a tick takes 90 ms.
-    gc.collect()
-    gc.freeze()
     yield
     OPENED.close()
 

@@ -1,6 +1,7 @@
 """The same shop from a terminal."""
 
 import sys
+from contextlib import closing, suppress
 from typing import Annotated
 
 import typer
@@ -89,14 +90,14 @@ def _prepare(shop: Bookshop, flags: RunFlags, *, quiet: bool) -> tuple[Conversat
 def _run(shop: Bookshop, agent: Agent, conversation: Conversation, text: str, *, quiet: bool) -> AgentResult:
     """Run one turn in this thread; Ctrl-C ends the turn, not its record."""
     console = err()
-    with lease(shop.archive, conversation) as run_id:
-        try:
-            for item in agent.stream(conversation, text, run_id=run_id):
-                line = "" if quiet else event_line(item)
-                if line:
-                    console.print(line, style="dim", markup=False)
-        except KeyboardInterrupt:
-            console.print("Stopped.")
+    with (
+        lease(shop.archive, conversation) as run_id,
+        suppress(KeyboardInterrupt),
+        closing(agent.stream(conversation, text, run_id=run_id)) as items,  # closing it ends the run
+    ):
+        for item in items:
+            if not quiet and (line := event_line(item)):
+                console.print(line, style="dim", markup=False)
     return AgentResult.of(conversation)
 
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 import store
 from agent.conversation import Conversation
+from agent.runs import Snapshot
 from agent.trace import AnyEvent
 from assistant.report import cart_json
 from ui.cart_panel import draw_cart
@@ -16,38 +17,41 @@ from ui.visit import Visit
 TICK_SECONDS = 1.0
 
 
-def draw_glass(visit: Visit) -> None:
-    """Draw the steps, the tokens and the cart, again and again while a run goes on."""
+def draw_glass(visit: Visit, *, live: bool) -> None:
+    """Draw the cart, the steps and the tokens, again and again while a run goes on."""
 
-    @st.fragment(run_every=TICK_SECONDS if visit.snapshot() else None)
+    @st.fragment(run_every=TICK_SECONDS if live else None)
     def tick() -> None:
-        live = visit.snapshot()
-        events, limit, key = _shown_run(visit)
+        now = visit.snapshot()
+        events, limit, key = _shown_run(visit, now)
         with st.container(border=True):
-            st.subheader("Cart")
+            st.header("Cart")
             cart = cart_json(store.view_cart(visit.shop.engine, visit.customer))
             draw_cart(cart, visit.change_cart, f"cart-{visit.customer}")
         with st.container(border=True):
-            st.subheader("Steps")
-            draw_trace(events, key, live.doing if live else "")
+            st.header("Steps")
+            draw_trace(events, key, now.doing if now else "")
         with st.container(border=True):
-            st.subheader("Tokens")
+            st.header("Tokens")
             draw_token_chart(events, limit, f"tokens-{key}")
+        visit.say_notice()
 
     tick()
 
 
-def _shown_run(visit: Visit) -> tuple[list[AnyEvent], int | None, str]:
+def _shown_run(visit: Visit, now: Snapshot | None) -> tuple[list[AnyEvent], int | None, str]:
     """The events of the run that is looked at, its token limit, and a key for its widgets."""
-    live = visit.snapshot()
-    if live:
-        events = list(live.events)
+    if now:
+        events = list(now.events)
     else:
         conversation = visit.conversation()
         questions = _questions(conversation) if conversation else {}
         chosen = None
         if len(questions) > 1:
-            chosen = st.selectbox("Turn", list(questions)[::-1], format_func=questions.get, key="shown_run")
+            newest_first = list(questions)[::-1]
+            # Under a new key with every run, so that a new run is shown and not the one looked at before.
+            key = f"shown-run-{len(questions)}"
+            chosen = st.selectbox("Turn", newest_first, format_func=questions.get, key=key)
         events = conversation.run_events(chosen) if conversation else []
     started = next((event for event in events if event.kind == "run_started"), None)
     if started is None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 import store
 from agent.conversation import Conversation
+from agent.runs import Snapshot
 from assistant.models import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
 from ui.chat import draw_coming, draw_elsewhere, draw_history
@@ -22,6 +23,7 @@ SUGGESTIONS = {
     "My cart total": "What is my cart total now?",
 }
 STYLE = """<style>
+.heard { position: absolute; left: -10000px; }
 [data-testid="stMarkdownContainer"] :is(p, li, td) { unicode-bidi: plaintext; text-align: start; }
 </style>"""
 
@@ -37,19 +39,23 @@ def draw_page() -> None:
         st.error(f"The shop cannot open: {error}")
         return
     st.html(STYLE)
+    spoken = st.empty()
     visit.show_address()
+    # Looked at once, so that a run which ends while the page is drawn is live for all of it until the next tick.
+    live = visit.snapshot()
     conversation = visit.conversation()
     with st.sidebar:
         draw_sidebar(visit, choice)
     chat, glass = st.columns(2, gap="large")
     with chat:
-        draw_chat(visit, conversation, choice)
+        draw_chat(visit, conversation, choice, live)
     with glass:
-        draw_glass(visit)
+        draw_glass(visit, live=live is not None)
     with st.bottom:
-        draw_input(visit)
-    if notice := st.session_state.pop("notice", ""):
-        st.toast(safe_label(notice, 300))
+        draw_input(visit, live=live is not None)
+    visit.say_notice()
+    status = "Answering." if live else st.session_state.pop("status", "")
+    spoken.html(f'<div class="heard" role="status" aria-live="polite">{status}</div>')  # for screen readers
 
 
 def draw_sidebar(visit: Visit, choice: Choice) -> None:
@@ -69,9 +75,8 @@ def draw_sidebar(visit: Visit, choice: Choice) -> None:
     )
 
 
-def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice) -> None:
+def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice, live: Snapshot | None) -> None:
     """Draw the history, then the answer that is coming."""
-    live = visit.snapshot()
     # Both stay in their place, drawn or not: an element that takes another's place shows as a faded ghost.
     welcome, history = st.container(), st.container()
     if conversation is None and live is None:
@@ -80,14 +85,14 @@ def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice) -
     if conversation:
         with history:
             draw_history(conversation.events, skip_run=live.run_id if live else "")
-    draw_coming_answer(visit, conversation)
+    draw_coming_answer(visit, conversation, live=live is not None)
 
 
 def draw_welcome(visit: Visit, choice: Choice) -> None:
     """Draw what an empty page offers."""
     if visit.handle:
         st.info("There is no such conversation of this customer. Your first message begins a new one.")
-    st.subheader("What are you looking for?")
+    st.header("What are you looking for?")
     st.pills(
         "Suggestions",
         list(SUGGESTIONS),
@@ -101,9 +106,8 @@ def draw_welcome(visit: Visit, choice: Choice) -> None:
     st.caption(f"Answered by {who}. Every step of the loop, every token and the cart show beside the chat.")
 
 
-def draw_coming_answer(visit: Visit, conversation: Conversation | None) -> None:
+def draw_coming_answer(visit: Visit, conversation: Conversation | None, *, live: bool) -> None:
     """Draw the answer that is coming, again and again until it has come: from here, or from another process."""
-    live = visit.snapshot() is not None
     elsewhere = not live and conversation is not None and not conversation.run.finished
 
     @st.fragment(run_every=TICK_SECONDS if live or elsewhere else None)
@@ -111,7 +115,7 @@ def draw_coming_answer(visit: Visit, conversation: Conversation | None) -> None:
         if live:
             snapshot = visit.snapshot()
             if snapshot is None:
-                st.session_state.notice = "The answer is there."
+                st.session_state.status = "The answer is there."
                 st.rerun()
             draw_coming(snapshot)
         elif elsewhere:
@@ -122,11 +126,11 @@ def draw_coming_answer(visit: Visit, conversation: Conversation | None) -> None:
     tick()
 
 
-def draw_input(visit: Visit) -> None:
+def draw_input(visit: Visit, *, live: bool) -> None:
     """Draw the box for the next message, and Stop while a run goes on."""
     if draft := st.session_state.pop("draft", ""):
         st.session_state.message = draft
-    if visit.snapshot():
+    if live:
         st.button("Stop", on_click=visit.stop, key="stop", icon=":material/stop_circle:")
     st.chat_input(
         "Ask about a book, your orders or your cart",

@@ -15,6 +15,7 @@ _DEEP = re.compile(r"^[ \t]{4,}", re.MULTILINE)
 _DOLLAR = re.compile(r"\\*\$")
 _DIRECTIVE = re.compile(r"\\*:(?=[\w+/-]*[:\[{])")
 _ADDRESS = re.compile(r"(?i)(https?|ftp|mailto|www)(?=[:.])")
+_MAIL = re.compile(r"(?<=[\w.+-])@(?=\w)")
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>~$:&-])")
 
 
@@ -31,6 +32,7 @@ def safe_markdown(text: str, limit: int = LONGEST) -> str:
     text = _LINK.sub("]" + WORD_JOINER, text)
     text = _HEADING.sub(rf"\1{WORD_JOINER}\2", text)
     text = _ADDRESS.sub(rf"\1{WORD_JOINER}", text)
+    text = _MAIL.sub("@" + WORD_JOINER, text)
     text = text.replace("<", "&lt;")
     return _DIRECTIVE.sub("&#58;", _DOLLAR.sub(r"\\$", text))
 

@@ -15,44 +15,57 @@ from ui.safe import safe_label
 OFF = "off"
 SLIDERS: dict[str, tuple[str, list[Any], str]] = {
     "max_steps": ("Steps", [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, OFF], "Model calls of one run."),
-    "max_tool_calls": ("Tool calls", [0, 1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, OFF], "Calls that run."),
     "max_tokens": (
         "Tokens",
         [1_000, 2_000, 4_000, 6_000, 8_000, 10_000, 15_000, 20_000, 30_000, 50_000, 100_000, OFF],
         "Input and output of all steps, looked at before each request.",
+    ),
+    "max_seconds": (
+        "Seconds",
+        [5, 10, 30, 60, 90, 120, 240, 600, 1_800, OFF],
+        "A hard deadline for a run.",
+    ),
+    "max_tool_calls": ("Tool calls", [0, 1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, OFF], "Calls that run."),
+    "max_result_chars": (
+        "Result length, characters",
+        [200, 500, 1_000, 2_000, 4_000, 8_000, 16_000, OFF],
+        "Longer results are cut before the model reads them, and say so.",
+    ),
+    "search_size": (
+        "Search size",
+        [1, 2, 3, 5, 8, 10, 15, 20, 30, 40, 50],
+        "Books a search returns if the model does not say.",
     ),
     "max_input_tokens": (
         "Input tokens",
         [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 100_000, OFF],
         "What is sent in all steps.",
     ),
-    "max_seconds": (
-        "Seconds",
-        [5, 10, 30, 60, 90, 120, 240, 600, 1_800, OFF],
-        "A hard deadline for the whole run.",
-    ),
     "repeat_nudge_at": (
-        "Identical call: hint at the",
+        "Same call: hint at the",
         [2, 3, 4, 5, OFF],
         "This call is not run; the model is told.",
     ),
-    "repeat_stop_at": ("Identical call: stop at the", [2, 3, 4, 5, 6, OFF], "This call ends the run."),
-    "max_result_chars": (
-        "Result length, characters",
-        [200, 500, 1_000, 2_000, 4_000, 8_000, 16_000, OFF],
-        "Longer results are cut before the model reads them, and say so.",
-    ),
+    "repeat_stop_at": ("Same call: stop at the", [2, 3, 4, 5, 6, OFF], "This call ends the run."),
 }
-SEARCH_SIZES = [1, 2, 3, 5, 8, 10, 15, 20, 30, 40, 50]
+SHOWN_AT_ONCE = 4
+"""How many of the sliders are shown without opening anything."""
+SWITCHES = {
+    "wrap_up": ("Wrap-up", "After a limit, one last model call without tools."),
+    "think": ("Thinking", "Let the model think before it answers."),
+}
+DEFAULTS: dict[str, Any] = {
+    name: OFF if value is None else int(value) for name, value in Limits().model_dump().items()
+} | {"search_size": Settings().search_size}
 
 
 def current_settings() -> Settings:
     """The settings as the sliders stand."""
-    state = st.session_state
-    chosen = {name: None if state.get(name) == OFF else state[name] for name in SLIDERS if name in state}
-    limits = Limits(**(Limits().model_dump() | chosen | {"wrap_up": state.get("wrap_up", True)}))
-    options = replace(ModelOptions(), think=state.get("think", True))
-    return Settings(limits, options, state.get("search_size", 5))
+    seed_settings()
+    chosen = {name: st.session_state[name] for name in (*SLIDERS, *SWITCHES)}
+    search_size, think = chosen.pop("search_size"), chosen.pop("think")
+    limits = Limits(**{name: None if value == OFF else value for name, value in chosen.items()})
+    return Settings(limits, replace(ModelOptions(), think=think), search_size)
 
 
 def draw_model_picker(names: Sequence[str], choice: Choice, look_again: Callable[[], None]) -> None:
@@ -73,44 +86,41 @@ def draw_model_picker(names: Sequence[str], choice: Choice, look_again: Callable
 @st.fragment
 def draw_limits() -> None:
     """Draw the presets and a slider for each limit; moving one reruns these alone, never a run under way."""
+    seed_settings()
     st.pills("Limits", list(PRESETS), key="preset", on_change=_use_preset, wrap=True, help="Named sets of limits.")
-    for name, (label, options, text) in SLIDERS.items():
-        st.select_slider(
-            label, options, key=name, help=text, format_func=_shown, bind="query-params", **_default(name)
-        )
-    st.select_slider(
-        "Search size",
-        SEARCH_SIZES,
-        key="search_size",
-        help="Books a search returns if the model does not say.",
-        bind="query-params",
-        **({} if "search_size" in st.session_state else {"value": 5}),
-    )
-    st.toggle(
-        "Wrap-up",
-        key="wrap_up",
-        value=True,
-        bind="query-params",
-        help="After a limit, one last model call without tools.",
-    )
-    st.toggle(
-        "Thinking", key="think", value=True, bind="query-params", help="Let the model think before it answers."
-    )
+    names = list(SLIDERS)
+    for name in names[:SHOWN_AT_ONCE]:
+        _draw_slider(name)
+    with st.expander("More limits and settings"):
+        for name in names[SHOWN_AT_ONCE:]:
+            _draw_slider(name)
+        for name, (label, text) in SWITCHES.items():
+            st.toggle(label, key=name, bind="query-params", help=text)
     st.caption(_consequence(current_settings().limits))
 
 
-def _default(name: str) -> dict[str, Any]:
-    if name in st.session_state:
-        return {}
-    value = getattr(Limits(), name)
-    return {"value": OFF if value is None else int(value)}
+def seed_settings() -> None:
+    """Give every setting its value: of the address, or the default.
+
+    A slider that the browser has not shown yet has no value of its own; without this it would fall to its lowest.
+    """
+    for name, (_, options, _) in SLIDERS.items():
+        written = {_shown(option): option for option in options}
+        st.session_state.setdefault(name, written.get(st.query_params.get(name, ""), DEFAULTS[name]))
+    for name in SWITCHES:
+        st.session_state.setdefault(name, st.query_params.get(name, "true").lower() != "false")
+
+
+def _draw_slider(name: str) -> None:
+    label, options, text = SLIDERS[name]
+    st.select_slider(label, options, key=name, help=text, format_func=_shown, bind="query-params")
 
 
 def _use_preset() -> None:
     limits = PRESETS.get(st.session_state.preset or "")
     if limits is None:
         return
-    for name in SLIDERS:
+    for name in SLIDERS.keys() & limits.model_dump().keys():
         value = getattr(limits, name)
         st.session_state[name] = OFF if value is None else int(value)
 

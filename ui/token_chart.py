@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+import pyarrow
 import streamlit as st
 
 from agent.trace import AnyEvent
@@ -11,45 +12,60 @@ from ui.token_counts import StepTokens, step_tokens
 
 AGAIN, NEW, WRITTEN = "sent again", "new", "written"
 COLORS = {AGAIN: "#8a9bb5", NEW: "#3b7dd8", WRITTEN: "#d98324"}
-TOTAL_COLOR = "#b0413e"
+LIMIT_COLOR = "#d9534f"
 STEP_AXIS = {"field": "step", "type": "ordinal", "title": None, "sort": None, "axis": {"labelAngle": 0}}
 
 
 def draw_token_chart(events: Sequence[AnyEvent], limit: int | None, key: str) -> None:
-    """Draw the tokens of a run; ``limit`` is that of the whole run. The caption says the same in words."""
+    """Draw the tokens of a run, and their running total against ``limit``; the caption says the same in words."""
     steps = step_tokens(events)
     if not steps:
         st.caption("The tokens of each step appear here.")
         return
     words = in_words(steps, limit)
-    st.vega_lite_chart(rows(steps), spec(steps, limit), width="stretch", key=key, alt=words)
+    st.vega_lite_chart(part_rows(steps), bars(steps), width="stretch", key=key, alt=words)
+    total_words = "The running total of tokens" + (f" against the limit of {limit:,}." if limit else ".")
+    st.vega_lite_chart(
+        total_rows(steps), totals(steps, limit), width="stretch", key=f"{key}-total", alt=total_words
+    )
     st.caption(words)
 
 
-def rows(steps: Sequence[StepTokens]) -> list[dict[str, Any]]:
-    """The chart's data: a row for each part of each step."""
+def part_rows(steps: Sequence[StepTokens]) -> pyarrow.Table:
+    """The data of the bars: a row for each part of each step."""
+    parts = ((AGAIN, "again"), (NEW, "new"), (WRITTEN, "written"))
+    return pyarrow.Table.from_pylist(
+        [
+            {"step": step.name, "part": part, "tokens": getattr(step, field) or 0, "order": order}
+            for step in steps
+            for order, (part, field) in enumerate(parts)
+        ]
+    )
+
+
+def total_rows(steps: Sequence[StepTokens]) -> pyarrow.Table:
+    """The data of the line: the tokens up to each step."""
     totals = accumulate(step.total for step in steps)
-    return [
-        {"step": step.name, "part": part, "tokens": tokens, "order": order, "total": total}
-        for step, total in zip(steps, totals, strict=True)
-        for order, (part, tokens) in enumerate(
-            [(AGAIN, step.again), (NEW, step.new), (WRITTEN, step.written or 0)]
-        )
-    ]
+    return pyarrow.Table.from_pylist(
+        [{"step": step.name, "total": total} for step, total in zip(steps, totals, strict=True)]
+    )
 
 
-def spec(steps: Sequence[StepTokens], limit: int | None) -> dict[str, Any]:
-    """The Vega-Lite chart; a dictionary, as building it with Altair takes ten times as long on every tick."""
-    total = sum(step.total for step in steps)
+# The charts are dictionaries: building them with Altair takes ten times as long on every tick.
+def bars(steps: Sequence[StepTokens]) -> dict[str, Any]:
+    """A bar for each step: what was sent again, what was new, what the model wrote."""
     tallest = max(step.total for step in steps)
-    per_step = {"title": "tokens a step", "format": "~s"}
-    axis = {"title": "running total", "format": "~s", "titleColor": TOTAL_COLOR, "grid": False}
-    running = {"type": "quantitative", "scale": _from_zero(max(total, limit or 0)), "axis": axis}
-    bars = {
+    return {
+        "height": 250,
         "mark": {"type": "bar", "cornerRadiusEnd": 2},
         "encoding": {
             "x": STEP_AXIS,
-            "y": {"field": "tokens", "type": "quantitative", "scale": _from_zero(tallest), "axis": per_step},
+            "y": {
+                "field": "tokens",
+                "type": "quantitative",
+                "scale": _from_zero(tallest),
+                "axis": {"title": "tokens", "format": "~s", "tickCount": 4},
+            },
             "color": {
                 "field": "part",
                 "type": "nominal",
@@ -61,20 +77,30 @@ def spec(steps: Sequence[StepTokens], limit: int | None) -> dict[str, Any]:
             "tooltip": [{"field": "step"}, {"field": "part"}, {"field": "tokens", "format": ","}],
         },
     }
+
+
+def totals(steps: Sequence[StepTokens], limit: int | None) -> dict[str, Any]:
+    """The running total as a line, and the limit of the run as another."""
+    total = sum(step.total for step in steps)
+    y = {"type": "quantitative", "scale": _from_zero(max(total, limit or 0))}
+    axis = {"title": "in all", "format": "~s", "tickCount": 3}
     line = {
-        "mark": {
-            "type": "line",
-            "color": TOTAL_COLOR,
-            "strokeWidth": 1.5,
-            "point": {"color": TOTAL_COLOR, "size": 20},
+        "mark": {"type": "area", "line": True, "point": True, "opacity": 0.35, "color": COLORS[NEW]},
+        "encoding": {
+            "x": STEP_AXIS,
+            "y": {"field": "total", "axis": axis, **y},
+            "tooltip": [{"field": "step"}, {"field": "total", "format": ","}],
         },
-        "encoding": {"x": STEP_AXIS, "y": {"field": "total", "aggregate": "max", **running}},
     }
-    layers = [line]
-    if limit:
-        rule = {"type": "rule", "color": TOTAL_COLOR, "strokeDash": [6, 4]}
-        layers.append({"mark": rule, "encoding": {"y": {"datum": limit, **running}}})
-    return {"height": 200, "layer": [bars, {"layer": layers}], "resolve": {"scale": {"y": "independent"}}}
+    if not limit:
+        return {"height": 150, "layer": [line]}
+    at_limit = {"y": {"datum": limit, **y}}
+    rule = {"type": "rule", "color": LIMIT_COLOR, "strokeDash": [6, 4], "strokeWidth": 2}
+    label = {"type": "text", "text": f"limit {limit:,}", "color": LIMIT_COLOR, "dy": 9, "x": 4, "align": "left"}
+    return {
+        "height": 150,
+        "layer": [line, {"mark": rule, "encoding": at_limit}, {"mark": label, "encoding": at_limit}],
+    }
 
 
 def _from_zero(highest: int) -> dict[str, Any]:
@@ -85,7 +111,7 @@ def in_words(steps: Sequence[StepTokens], limit: int | None) -> str:
     """What the chart shows, for who cannot see it."""
     total = sum(step.total for step in steps)
     again = sum(step.again for step in steps)
-    mark = "about " if any(step.estimated for step in steps) else ""
+    mark = "About " if any(step.estimated for step in steps) else ""
     of_limit = f" of {limit:,}" if limit else ""
     calls = f"{len(steps)} model {'call' if len(steps) == 1 else 'calls'}"
     return f"{mark}{total:,}{of_limit} tokens in {calls}; {again:,} of them were sent before and sent again."

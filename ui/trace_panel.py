@@ -66,7 +66,15 @@ def step_label(step: Step, doing: str = "") -> str:
     parts = [step.name, what, _tokens(reply)]
     if reply.timings_ms.total is not None:
         parts.append(f"{reply.timings_ms.total / 1000:.1f} s")
-    return " · ".join(parts)
+    return " · ".join([*parts, *_troubles(step)])
+
+
+def _troubles(step: Step) -> list[str]:
+    """What went wrong in a step, in words: its icon alone says nothing to who cannot see it."""
+    failed = sum(event.kind == "tool_finished" and not event.ok for event in step.after)
+    decided = [event.action for event in step.after if event.kind == "guard_decision"]
+    words = ["a guard stopped the run"] if "stop" in decided else ["a guard acted"] if decided else []
+    return words + (["a call failed"] if failed and not decided else [])
 
 
 def _icon(step: Step) -> str:

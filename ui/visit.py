@@ -14,6 +14,7 @@ from assistant.models import OFFLINE, Choice, choose
 from assistant.settings import DEMO_CUSTOMER, PREFERRED_MODEL, BadMessage, checked_message, chosen_model
 from lab.scripts import scripted_models
 from ui.opened import OPENED
+from ui.safe import safe_label
 from ui.sidebar import current_settings
 
 WORD_PAUSE = 0.03
@@ -102,6 +103,11 @@ class Visit:
             st.session_state.draft, st.session_state.notice = text, str(error)
             return
         st.session_state.handle = conversation.handle
+
+    def say_notice(self) -> None:
+        """Show what a callback had to say, once."""
+        if notice := st.session_state.pop("notice", ""):
+            st.toast(safe_label(notice, 300))
 
     def stop(self) -> None:
         """Stop the live run."""

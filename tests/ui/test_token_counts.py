@@ -7,7 +7,7 @@ import pytest
 
 from agent.shapes import Usage
 from agent.trace import AnyEvent, ModelReply, ModelRequest
-from ui.token_chart import AGAIN, NEW, WRITTEN, in_words, rows, spec
+from ui.token_chart import AGAIN, NEW, WRITTEN, bars, in_words, part_rows, total_rows, totals
 from ui.token_counts import StepTokens, step_tokens
 
 
@@ -63,42 +63,39 @@ def test_the_wrap_up_has_a_bar_of_its_name() -> None:
     assert [step.name for step in steps] == ["1", "wrap-up"]
 
 
-def test_nothing_asked_is_nothing_drawn() -> None:
+def test_nothing_asked_is_nothing_counted() -> None:
     assert step_tokens([]) == []
-    assert rows([]) == []
 
 
 def test_each_step_has_three_parts_that_add_up(lighthouse: Sequence[AnyEvent]) -> None:
     steps = step_tokens(lighthouse)
-    drawn = rows(steps)
+    drawn = part_rows(steps).to_pylist()
     assert [row["part"] for row in drawn] == [AGAIN, NEW, WRITTEN] * 5
     for step in steps:
         assert sum(row["tokens"] for row in drawn if row["step"] == step.name) == step.total
-    assert drawn[-1]["total"] == sum(step.total for step in steps)
+    assert total_rows(steps).to_pylist()[-1]["total"] == sum(step.total for step in steps)
 
 
-def test_the_chart_stacks_the_parts_and_draws_the_limit_as_a_line() -> None:
-    steps = step_tokens([request(1, 100, 0), reply(1, 100, 10)])
-    chart = spec(steps, 5_000)
-    bars, running = chart["layer"]
-    assert bars["mark"]["type"] == "bar"
-    assert bars["encoding"]["x"]["type"] == "ordinal"
-    (limit,) = [layer for layer in running["layer"] if layer["mark"]["type"] == "rule"]
-    assert limit["encoding"]["y"]["datum"] == 5_000
-    assert limit["encoding"]["y"]["scale"]["domain"][1] > 5_000
+def test_the_parts_of_a_step_are_stacked_in_a_bar() -> None:
+    chart = bars(step_tokens([request(1, 100, 0), reply(1, 100, 10)]))
+    assert chart["mark"]["type"] == "bar"
+    assert chart["encoding"]["x"]["type"] == "ordinal"
+    assert chart["encoding"]["color"]["scale"]["domain"] == [AGAIN, NEW, WRITTEN]
 
 
-@pytest.mark.parametrize("limit", [None, 1, 20_000])
-def test_the_scale_holds_the_total_and_the_limit(limit: int | None) -> None:
-    steps = step_tokens([request(1, 100, 0), reply(1, 100, 10)])
-    layers = spec(steps, limit)["layer"][1]["layer"]
-    assert layers[0]["encoding"]["y"]["scale"]["domain"][1] > max(110, limit or 0)
-    assert len(layers) == (1 if limit is None else 2)
+@pytest.mark.parametrize("limit", [None, 1, 5_000])
+def test_the_limit_is_a_line_on_the_scale_of_the_running_total(limit: int | None) -> None:
+    line, *limits = totals(step_tokens([request(1, 100, 0), reply(1, 100, 10)]), limit)["layer"]
+    assert line["encoding"]["y"]["scale"]["domain"][1] > max(110, limit or 0)
+    rules = [layer["encoding"]["y"] for layer in limits if layer["mark"]["type"] == "rule"]
+    assert [(rule["datum"], rule["scale"]) for rule in rules] == (
+        [(limit, line["encoding"]["y"]["scale"])] if limit else []
+    )
 
 
 def test_a_chart_of_nothing_has_a_scale() -> None:
-    layers = spec([StepTokens("1", 0, 0, None, False)], None)["layer"][1]["layer"]
-    assert layers[0]["encoding"]["y"]["scale"]["domain"] == [0, 1]
+    chart = totals([StepTokens("1", 0, 0, None, False)], None)
+    assert chart["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +109,7 @@ def test_a_chart_of_nothing_has_a_scale() -> None:
         (
             [StepTokens("1", 0, 1_000, 50, False), StepTokens("2", 1_000, 200, None, True)],
             20_000,
-            "about 2,250 of 20,000 tokens in 2 model calls; 1,000 of them were sent before and sent again.",
+            "About 2,250 of 20,000 tokens in 2 model calls; 1,000 of them were sent before and sent again.",
         ),
     ],
 )

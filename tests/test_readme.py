@@ -1,0 +1,38 @@
+"""The README names only what exists."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import cli
+from terminal.shell import run_program
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\.venv/bin/bookshop (.+)$", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)\)", README))))
+def test_every_file_it_links_to_exists(target: str) -> None:
+    assert (ROOT / target).exists()
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"make ([a-z]+)", README)) - {"."}))
+def test_every_make_target_it_names_exists(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_it_shows_works(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOOKSHOP_DATABASE_URL", f"sqlite:///{tmp_path / 'shop.db'}")
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    status = run_program(cli.app, shlex.split(command))
+    assert status == (3 if "--max-steps 2" in command else 0), capsys.readouterr().err
+
+
+def test_it_shows_some_commands() -> None:
+    assert len(COMMANDS) >= 5
