@@ -93,15 +93,9 @@ def draw_welcome(visit: Visit, choice: Choice) -> None:
     if visit.handle:
         st.info("There is no such conversation of this customer. Your first message begins a new one.")
     st.header("What are you looking for?")
-    st.pills(
-        "Suggestions",
-        list(SUGGESTIONS),
-        key="suggestion",
-        on_change=_take_suggestion,
-        args=(visit,),
-        label_visibility="collapsed",
-        wrap=True,
-    )
+    with st.container(horizontal=True):
+        for label, text in SUGGESTIONS.items():
+            st.button(label, on_click=visit.ask, args=(text,))
     who = safe_label(choice.model.info.label)
     st.caption(f"Answered by {who}. Every step of the loop, every token and the cart show beside the chat.")
 
@@ -144,13 +138,6 @@ def draw_input(visit: Visit, *, live: bool) -> None:
 def _send(visit: Visit) -> None:
     if text := st.session_state.message.strip():
         visit.ask(text)
-
-
-def _take_suggestion(visit: Visit) -> None:
-    chosen = st.session_state.suggestion
-    if chosen:
-        st.session_state.suggestion = None
-        visit.ask(SUGGESTIONS[chosen])
 
 
 draw_page()

@@ -65,7 +65,7 @@ def test_a_step_opens_to_its_call_and_its_result(page: Page) -> None:
 
 
 def test_the_first_suggestion_does_the_job(page: Page) -> None:
-    page.get_by_role("radio", name=re.compile("Lighthouse")).click()
+    page.get_by_role("button", name=re.compile("Lighthouse")).click()
     assert_whole(page)
 
 
