@@ -67,13 +67,23 @@ class ModelInfo(Shape):
     name: str
     digest: str | None = None
     label: str
+    garbles_tools: bool = False
+    """Whether the server's template prints tool schemas in a way that models misread."""
 
 
 class ModelFault(Shape):
-    """Why a model call failed: the stop reason it leads to, and one line for people."""
+    """Why a model call failed: the stop reason it leads to, one line for people, and whether to try again.
 
-    stop_reason: Literal["model_unavailable", "model_error", "max_seconds", "cancelled"]
+    ``retry``: "changed" where the same request would fail the same way, "later" where the server needs a pause.
+    """
+
+    stop_reason: Literal["model_unavailable", "model_error", "max_seconds", "cancelled", "context_window"]
     message: str
+    retry: Literal["never", "changed", "later"] = "never"
+
+
+Unusable = Literal["empty", "cut_by_length", "only_thinking", "call_as_text", "call_in_thinking"]
+"""Why a whole reply is neither an answer nor a call that can run."""
 
 
 class Fact(Shape):

@@ -18,6 +18,7 @@ from agent.shapes import (
     StopReason,
     Timings,
     ToolCall,
+    Unusable,
     Usage,
 )
 
@@ -66,10 +67,15 @@ class ModelRequest(Event):
     new_tokens: int
     wrap_up: bool = False
     elapsed_ms: float
+    prefix_kept: bool = True
 
 
 class ModelReply(Event):
-    """What came back, also when the call failed (``error``) or broke off (``incomplete``)."""
+    """What came back, also when the call failed (``error``) or broke off (``incomplete``).
+
+    ``unusable`` says why a whole reply is neither an answer nor a call; ``prompt_cut`` that the server threw part
+    of the prompt away, so that nothing the model asks for can be trusted.
+    """
 
     kind: Literal["model_reply"] = "model_reply"
     model: str
@@ -83,6 +89,8 @@ class ModelReply(Event):
     incomplete: bool = False
     warnings: list[str] = []
     repairs: list[str] = []
+    unusable: Unusable | None = None
+    prompt_cut: bool = False
 
 
 class GuardDecision(Event):
