@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, Row, bindparam, func, insert, or_, se
 from sqlalchemy.exc import IntegrityError
 
 from agent.conversation import Conversation
+from agent.pulse import Pulse
 from agent.saved import FORMAT_VERSION, UnreadableTrace
 from agent.shapes import StopReason
 from agent.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
@@ -67,6 +68,8 @@ class Archive:
         self.transact = transact or _transact_on(engine)
         self.worker = secrets.token_hex(8)
         """Names this process among those that share the database."""
+        self.pulse = Pulse(self._renew)
+        """Keeps the leases of this process alive."""
 
     def create(self) -> None:
         """Make the tables that are missing."""
@@ -128,6 +131,10 @@ class Archive:
                 .where(CONVERSATIONS.c.owner == owner, RUNS.c.run_id == run_id)
             ).first()
             return _read(db, row.handle, row.first, row.last) if row else []
+
+    def _renew(self, run_ids: Collection[str]) -> None:
+        mine = (RUNS.c.run_id.in_(run_ids), RUNS.c.worker == self.worker)
+        self.transact(lambda db: db.execute(update(RUNS).where(*mine).values(heartbeat=time.time())))
 
     def _conversation(self, handle: str, events: Sequence[AnyEvent]) -> Conversation:
         return Conversation(handle, events, lambda position, fresh: self._save(handle, position, fresh))

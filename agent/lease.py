@@ -1,7 +1,6 @@
 """One live run a conversation: a lease in the database, renewed while the worker lives, closed when it died."""
 
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,9 +17,8 @@ from agent.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.tools import ToolOutcome
 from agent.trace import RunFinished, ToolFinished
 
-HEARTBEAT_SECONDS = 2.0
 LAPSE_SECONDS = 10.0
-"""A run whose worker gave no sign for this long is taken for dead."""
+"""A run whose worker gave no sign for this long (see ``agent.pulse``) is taken for dead."""
 
 
 class ConversationBusy(Exception):
@@ -53,12 +51,11 @@ def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
         archive.transact(take)
     except IntegrityError:
         raise ConversationBusy("This conversation is answering already; wait for it, or stop it.") from None
-    over = threading.Event()
-    threading.Thread(target=_beat, args=(archive, run_id, over), name="lease", daemon=True).start()
+    archive.pulse.hold(run_id)
     try:
         yield run_id
     finally:
-        over.set()
+        archive.pulse.drop(run_id)
         run = conversation.run
         if run.run_id != run_id or not run.finished or conversation.saved < len(conversation.events):
             _give_up(archive, run_id)
@@ -128,14 +125,6 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
         )
     )
     conversation.commit()
-
-
-def _beat(archive: Archive, run_id: str, over: threading.Event) -> None:
-    renew = update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.worker == archive.worker)
-    while not over.wait(HEARTBEAT_SECONDS):
-        # A database that fails now gets the next sign; several in a row fit into a lease.
-        with suppress(Exception):
-            _change(archive, renew.values(heartbeat=time.time()))
 
 
 def _give_up(archive: Archive, run_id: str) -> None:
