@@ -9,7 +9,7 @@ from typing import Any
 from agent.arguments import BadArguments
 from agent.cancel import Cancelled
 from agent.fingerprint import fingerprint
-from agent.guards import AfterTool, BeforeTool
+from agent.moments import AfterTool, BeforeTool
 from agent.shapes import ToolCall
 from agent.text import clean
 from agent.tools import Tool, ToolError, ToolOutcome
@@ -17,6 +17,7 @@ from agent.trace import ToolFinished, ToolStarted
 from agent.turn import Turn, Yields
 
 MAX_ERROR_CHARS = 300
+PROMPT_CUT = "Not run: the server had cut the prompt, so this may not be what was asked for."
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,13 @@ class Prepared:
 def act(turn: Turn, call: ToolCall) -> Yields[None]:
     """Answer one call: run it, unless it cannot run or a guard objects."""
     prepared = prepare(call, turn.tools)
-    objection = yield from turn.consult(BeforeTool(turn.elapsed, prepared.call, prepared.fingerprint))
-    if objection:
+    tool = turn.tools.get(prepared.call.name)
+    writes = tool is not None and tool.side_effecting
+    moment = BeforeTool(turn.elapsed, prepared.call, prepared.fingerprint, writes)
+    objection = yield from turn.consult(moment)
+    if writes and turn.run.last_reply and turn.run.last_reply.prompt_cut:
+        finished = leave(turn, prepared, PROMPT_CUT)
+    elif objection:
         replayed = objection.action == "replay"
         finished = leave(turn, prepared, objection.result or objection.reason, ok=replayed)
     elif prepared.problem:

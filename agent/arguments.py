@@ -1,7 +1,9 @@
 """Checks the arguments of a call, and repairs what can only have meant one thing."""
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +17,10 @@ class BadArguments(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One flat argument of a tool: a whole number within bounds, or a text up to a length."""
+    """One flat argument of a tool: a whole number within bounds, a text up to a length, or a list of texts."""
 
     name: str
-    kind: type[int] | type[str]
+    kind: type[int] | type[str] | type[list[str]]
     description: str = ""
     required: bool = True
     default: int | str | None = None
@@ -31,6 +33,8 @@ class Parameter:
         """What a right value is, in words."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
+        if self.kind not in (int, str):
+            return "a list of texts"
         if self.kind is str:
             return f"a text of {self.minimum or 0} to {self.maximum} characters" if self.maximum else "a text"
         match self.minimum, self.maximum:
@@ -48,9 +52,11 @@ class Parameter:
         hint = f"{self.rule[0].upper()}{self.rule[1:]}."
         default = "" if self.required else f" Default {self.default}."
         schema: dict[str, Any] = {
-            "type": "integer" if self.kind is int else "string",
+            "type": "integer" if self.kind is int else "string" if self.kind is str else "array",
             "description": f"{self.description} {hint}{default}".strip(),
         }
+        if schema["type"] == "array":
+            schema["items"] = {"type": "string"}
         bounds = ("minimum", "maximum") if self.kind is int else ("minLength", "maxLength")
         limits = zip(bounds, (self.minimum, self.maximum), strict=True)
         schema |= {name: limit for name, limit in limits if limit is not None}
@@ -69,8 +75,8 @@ def check_arguments(
     Raises BadArguments with one line that names the tool, what is wrong, and what is right.
     """
     known = {parameter.name for parameter in parameters}
-    for name in given:
-        if name not in known:
+    for name, value in given.items():
+        if name not in known and value is not None:  # an argument that says nothing does no harm
             takes = ", ".join(parameter.name for parameter in parameters) or "no arguments"
             raise BadArguments(f"{tool} has no argument {_shown(name)}; it takes: {takes}.")
     arguments: dict[str, Any] = {}
@@ -88,7 +94,7 @@ def _check_one(tool: str, parameter: Parameter, given: Any) -> tuple[Any, str | 
         raise BadArguments(f"{tool} needs {parameter.name}: {parameter.rule}.")
     if absent:
         return parameter.default, f'{parameter.name}: "" → left out' if given == "" else None
-    value = _read_number(given) if parameter.kind is int else _read_text(given)
+    value = _READERS[parameter.kind](given)
     if value is None or not _within(parameter, value):
         raise BadArguments(f"{tool}: {parameter.name} must be {parameter.rule}, not {_shown(given)}.")
     changed = type(value) is not type(given) or value != given
@@ -121,7 +127,18 @@ def _read_text(given: Any) -> str | None:
             return None
 
 
-def _within(parameter: Parameter, value: int | str) -> bool:
+def _read_list(given: Any) -> list[str] | None:
+    with suppress(ValueError, RecursionError):
+        items = json.loads(given) if isinstance(given, str) else given
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return items
+    return None
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {int: _read_number, str: _read_text, list[str]: _read_list}
+
+
+def _within(parameter: Parameter, value: int | str | list[str]) -> bool:
     if parameter.choices and value not in parameter.choices:
         return False
     size = value if isinstance(value, int) else len(value)

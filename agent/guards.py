@@ -4,81 +4,14 @@ A guard looks at the moment and at the run's tally, and keeps no state of its ow
 one class or function of this shape and put it in the list.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
+from agent.corrections import correction, why_unusable
 from agent.limits import Limits
-from agent.meter import Estimate
-from agent.shapes import StopReason, ToolCall
+from agent.moments import BeforeAnswer, BeforeModel, BeforeTool, Decision, Guard, Moment
+from agent.shapes import StopReason
 from agent.tally import Tally
 from agent.text import counted
-from agent.trace import ToolFinished
-
-
-@dataclass(frozen=True)
-class BeforeModel:
-    """A request is about to be sent."""
-
-    elapsed: float
-    estimate: Estimate
-
-
-@dataclass(frozen=True)
-class BeforeTool:
-    """A call is about to run: repaired, or as the model wrote it if it cannot run."""
-
-    elapsed: float
-    call: ToolCall
-    fingerprint: str
-
-
-@dataclass(frozen=True)
-class AfterTool:
-    """A call has its result."""
-
-    elapsed: float
-    finished: ToolFinished
-
-
-@dataclass(frozen=True)
-class BeforeAnswer:
-    """The model made no call: ``text`` is about to become the answer."""
-
-    elapsed: float
-    text: str
-
-
-Moment = BeforeModel | BeforeTool | AfterTool | BeforeAnswer
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a guard decides, with the value it looked at; ``reason`` is read by the model and by people.
-
-    nudge: the call is not run (or the answer not taken) and the model reads the reason; replay: not run, the
-    model reads ``result``; block: this call only; stop: the run ends with ``stop_reason``.
-    """
-
-    guard: str
-    action: Literal["nudge", "replay", "block", "stop"]
-    value: float
-    threshold: float
-    reason: str
-    stop_reason: StopReason | None = None
-    result: str | None = None
-
-
-class Stop(Exception):
-    """The run ends early, for a reason of the closed list; ``why`` completes "I stopped: ..."."""
-
-    def __init__(self, reason: StopReason, why: str) -> None:
-        super().__init__(why)
-        self.reason = reason
-        self.why = why
-
-
-Guard = Callable[[Moment, Tally], Decision | None]
 
 
 @dataclass(frozen=True)
@@ -161,19 +94,32 @@ class RepeatedCall:
 
 
 @dataclass(frozen=True)
-class EmptyAnswer:
-    """Asks again for an answer that is blank, a bounded number of times."""
+class SameWriteInReply:
+    """Runs a write that stands twice in one reply once; a doubled call is how servers and models stutter."""
+
+    def __call__(self, moment: Moment, run: Tally) -> Decision | None:
+        if not isinstance(moment, BeforeTool) or moment.fingerprint not in run.writes_of_reply:
+            return None
+        result = run.writes_of_reply[moment.fingerprint]
+        why = f"Done once already for this reply. The result was: {result} To do it again, call it in a next step."
+        return Decision("same_write_in_reply", "replay", 2, 1, why, result=why)
+
+
+@dataclass(frozen=True)
+class UnusableReply:
+    """Asks again, a bounded number of times, for a reply that is neither an answer nor a call that can run."""
 
     corrections: int
 
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:
-        if not isinstance(moment, BeforeAnswer) or moment.text.strip():
+        if not isinstance(moment, BeforeAnswer) or moment.reply.unusable is None:
             return None
+        reply, tries = moment.reply, run.corrections + 1
         if run.corrections >= self.corrections:
-            why = f"the model gave no answer and no usable call, asked {counted(run.corrections + 1, 'time')}"
-            return _stop("empty_answer", run.corrections + 1, self.corrections, why)
-        why = "Your last reply was empty. Call one of the tools, or answer the user in plain words."
-        return Decision("empty_answer", "nudge", run.corrections + 1, self.corrections, why)
+            asked = counted(tries, "time")
+            why = f"the model gave no answer and no usable call, asked {asked}; {why_unusable(reply)}"
+            return _stop("empty_answer", tries, self.corrections, why)
+        return Decision("unusable_reply", "nudge", tries, self.corrections, correction(reply, moment.tools))
 
 
 def guards_for(limits: Limits) -> list[Guard]:
@@ -191,7 +137,9 @@ def guards_for(limits: Limits) -> list[Guard]:
         guards.append(MaxToolCalls(limits.max_tool_calls))
     if (limits.repeat_nudge_at, limits.repeat_stop_at) != (None, None):
         guards.append(RepeatedCall(limits.repeat_nudge_at, limits.repeat_stop_at))
-    return [*guards, EmptyAnswer(limits.max_corrections)]
+    if limits.same_write_once:
+        guards.append(SameWriteInReply())
+    return [*guards, UnusableReply(limits.max_corrections)]
 
 
 def _stop(reason: StopReason, value: float, threshold: float, why: str) -> Decision:

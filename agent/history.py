@@ -25,6 +25,8 @@ class History:
         self.size = 0
         """Characters of all messages, to estimate tokens from."""
         self.digest = ""
+        self.rewritten = False
+        """Whether what an earlier request carried was changed since, so that the server's cache of it is lost."""
 
     def add(self, event: AnyEvent) -> None:
         """Take one event; those that the model does not read change nothing."""
@@ -37,7 +39,7 @@ class History:
             case "note":
                 self._append({"role": "user", "content": event.text})
             case "model_request":
-                self._unsent = []
+                self._unsent, self.rewritten = [], False
                 self._wrapping_up = event.wrap_up
                 self.digest = event.digest
             case "model_reply":
@@ -67,12 +69,15 @@ class History:
         if system == self._system:
             return
         self.size += message_size(system) - (message_size(self._system) if self._system else 0)
+        self.rewritten |= self._system is not None
         self._system = system
         self._unsent.append(system)
 
     def _forget_thinking(self) -> None:
         # The templates of thinking models drop the thoughts of earlier turns; so do we, or sizes would lie.
-        self.size -= sum(len(message.get("thinking", "")) for message in self._messages)
+        forgotten = sum(len(message.get("thinking", "")) for message in self._messages)
+        self.size -= forgotten
+        self.rewritten |= forgotten > 0
         self._messages = [
             {name: value for name, value in message.items() if name != "thinking"} for message in self._messages
         ]

@@ -26,6 +26,8 @@ class Limits(Shape):
     """The identical call that is not run; the model is told so."""
     repeat_stop_at: int | None = Field(4, ge=2)
     """The identical call that ends the run."""
+    same_write_once: bool = True
+    """Whether a write that stands twice in one reply runs once."""
     max_corrections: int = Field(2, ge=0, le=5)
     """Corrective turns after a reply without an answer."""
     tool_seconds: float | None = Field(30.0, gt=0)
@@ -62,6 +64,7 @@ UNGUARDED = Limits(
     max_result_chars=None,
     repeat_nudge_at=None,
     repeat_stop_at=None,
+    same_write_once=False,
     max_corrections=0,
 )
 """No guards but a cap of 40 steps, as frameworks have it."""

@@ -11,13 +11,15 @@ from agent.asking import ask
 from agent.cancel import Cancel, Cancelled
 from agent.closing import WRAPPED_UP, wrap_up_request
 from agent.conversation import Conversation
-from agent.guards import BeforeAnswer, BeforeModel, Guard, Stop
+from agent.corrections import why_unusable
 from agent.limits import Limits
 from agent.models import ChatModel, ModelOptions
+from agent.moments import BeforeAnswer, BeforeModel, Guard, Stop
 from agent.news import hear_late_effects, hear_news
 from agent.result import AgentResult
+from agent.retrying import allow_longer_answer, try_again
 from agent.text import clean
-from agent.tools import Toolbox
+from agent.tools import Toolbox, tool_list
 from agent.trace import Note, RunStarted, UserMessage
 from agent.turn import Turn, Yields
 
@@ -83,18 +85,19 @@ class Agent:
         return AgentResult.of(conversation)
 
     def _opening(self, turn: Turn, run_id: str) -> RunStarted:
+        info = self.model.info
         return turn.write(
             RunStarted,
             step=0,
             run_id=run_id,
             turn=turn.run.turn + 1,
-            model=self.model.info,
+            model=info,
             settings={
                 "limits": self.limits.model_dump(mode="json"),
                 "options": vars(self.options),
                 **self.settings,
             },
-            instructions=self.instructions,
+            instructions=self.instructions + (tool_list(turn.schemas) if info.garbles_tools else ""),
             tools=turn.schemas,
         )
 
@@ -117,21 +120,24 @@ def steps(turn: Turn) -> Yields[None]:
         yield from turn.consult(BeforeModel(turn.elapsed, turn.estimate()))
         reply = yield from ask(turn)
         if reply.error:
-            raise Stop(reply.error.stop_reason, reply.error.message)
+            try_again(turn, reply.error)
+            continue
         if reply.incomplete:
             raise Stop("model_error", "the model's reply broke off")
         for call in reply.tool_calls:
             yield from act(turn, call)
         if reply.tool_calls:
             continue
-        objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply.text))
+        objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply, tuple(turn.tools)))
         if objection:
             yield turn.write(Note, purpose="corrective", text=objection.reason)
+            if reply.unusable == "cut_by_length":
+                allow_longer_answer(turn)
         elif reply.text.strip():
             yield turn.finish("done", reply.text, "model")
             return
         else:
-            raise Stop("empty_answer", "the model gave no answer")
+            raise Stop("empty_answer", f"the model gave no answer: {why_unusable(reply)}")
 
 
 def end_early(turn: Turn, stop: Stop) -> Yields[None]:

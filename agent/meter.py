@@ -27,7 +27,7 @@ class Meter:
         self._known_size = 0
         self._known_tokens = 0
         self._chars_per_token = UNCALIBRATED_CHARS_PER_TOKEN
-        self._calibrated = False
+        self.calibrated = False
         self._sent_tokens = 0
 
     def add(self, event: AnyEvent, history: History) -> None:
@@ -38,11 +38,11 @@ class Meter:
             case "model_request":
                 self._sent_size = history.size + (0 if event.wrap_up else self._extra)
                 self._sent_tokens = event.estimated_input_tokens
-            case "model_reply" if event.usage.input_tokens:
+            case "model_reply" if event.usage.input_tokens and not event.prompt_cut:
                 self._known_size = self._sent_size
                 self._known_tokens = self._sent_tokens = event.usage.input_tokens
                 self._chars_per_token = max(self._sent_size / event.usage.input_tokens, 0.5)
-                self._calibrated = True
+                self.calibrated = True
 
     def estimate(self, history: History, *, with_tools: bool = True) -> Estimate:
         """Estimate the next request: exact counts of the last one plus characters of what is new."""
@@ -50,4 +50,4 @@ class Meter:
         grown = (size - self._known_size) / self._chars_per_token
         total = max(round(self._known_tokens + grown), 0)
         resent = min(self._sent_tokens, total)
-        return Estimate(resent=resent, new=total - resent, calibrated=self._calibrated)
+        return Estimate(resent=resent, new=total - resent, calibrated=self.calibrated)

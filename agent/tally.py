@@ -36,6 +36,10 @@ class Tally:
         self.effects: list[str] = []
         """What the run's calls changed, in words."""
         self.last_reply: ModelReply | None = None
+        self.failures = 0
+        """Failed model calls in a row."""
+        self.writes_of_reply: dict[str, str] = {}
+        """The results of the writes the last reply has made so far, by fingerprint."""
         self._writes: set[str] = set()
         self._asked = 0
 
@@ -79,6 +83,8 @@ class Tally:
     def _add_reply(self, reply: ModelReply) -> None:
         usage = reply.usage
         self.last_reply = reply
+        self.failures = self.failures + 1 if reply.error else 0
+        self.writes_of_reply = {}
         self.input_tokens += usage.input_tokens or 0
         self.output_tokens += usage.output_tokens or 0
         written = (len(reply.text) + len(reply.thinking)) / UNCALIBRATED_CHARS_PER_TOKEN
@@ -102,6 +108,7 @@ class Tally:
         if result.changes:
             self.effects += [change.effect for change in result.changes]
             self._writes.add(result.fingerprint)
+            self.writes_of_reply[result.fingerprint] = result.result
             self._forget_reads()
 
     def _forget_reads(self) -> None:

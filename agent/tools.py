@@ -1,6 +1,7 @@
 """Tools: typed functions, what they return, and the toolbox the loop takes them from."""
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
@@ -114,6 +115,17 @@ class FunctionTools:
 
     def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:  # noqa: ARG002
         return ()
+
+
+def tool_list(schemas: Sequence[Mapping[str, Any]]) -> str:
+    """The tools as compact JSON, for the instructions of a model whose server prints the schemas garbled."""
+    lines = []
+    for schema in schemas:
+        function = schema["function"]
+        arguments = {name: value["type"] for name, value in function["parameters"]["properties"].items()}
+        required = function["parameters"]["required"]
+        lines.append(json.dumps({"name": function["name"], "arguments": arguments, "required": required}))
+    return "\n\nYour tools and their arguments:\n" + "\n".join(lines)
 
 
 def _parameter(item: inspect.Parameter, hint: Any) -> Parameter:

@@ -1,5 +1,6 @@
 """One turn under way: writes its events, asks its guards, knows its clock."""
 
+import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,10 +9,10 @@ from typing import Any, Literal, TypeVar
 from agent.cancel import Cancel, Cancelled, Runner
 from agent.closing import program_answer
 from agent.conversation import Conversation
-from agent.guards import BeforeTool, Decision, Guard, Moment, Stop
 from agent.limits import Limits
 from agent.meter import Estimate
 from agent.models import ChatModel, Delta, ModelOptions
+from agent.moments import BeforeTool, Decision, Guard, Moment, Stop
 from agent.shapes import StopReason
 from agent.tally import Tally
 from agent.tools import Tool, Toolbox
@@ -27,7 +28,8 @@ Yields = Generator[AnyEvent | Delta, None, T]
 class Turn:
     """What one user message is answered with; the only writer of its run.
 
-    ``wrapping_up`` is set once the steps are over and the model is asked one last time, without tools.
+    ``wrapping_up`` is set once the steps are over and the model is asked one last time, without tools;
+    ``enlarged`` once an answer was cut off and more room was given.
     """
 
     model: ChatModel
@@ -38,6 +40,7 @@ class Turn:
     conversation: Conversation
     cancel: Cancel
     wrapping_up: bool = False
+    enlarged: bool = False
     started: float = field(default_factory=time.monotonic)
     runner: Runner = field(default_factory=Runner)
     """Where the tools run."""
@@ -99,6 +102,14 @@ class Turn:
                 raise Stop(decision.stop_reason, decision.reason)
             return decision
         return None
+
+    def rest(self, seconds: float) -> None:
+        """Wait, but no longer than the run may take; raises Cancelled if a person stops it meanwhile."""
+        left = self.deadline - time.monotonic() if self.deadline else seconds
+        over = threading.Event()
+        with self.cancel.ending(over.set):
+            over.wait(max(min(seconds, left), 0))
+        self.heed_cancel()
 
     def heed_cancel(self) -> None:
         """Raise Cancelled if a person has asked the run to stop."""

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Engine
 
 import store
 from agent.archive import Archive
+from agent.context import ContextWindow
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.lease import close_lapsed
@@ -38,7 +39,7 @@ class Bookshop:
             model=model,
             toolbox=self.toolbox(customer_id, f"assistant {conversation.handle[:6]}", settings),
             instructions=instructions(),
-            guards=guards_for(settings.limits),
+            guards=[*guards_for(settings.limits), ContextWindow(settings.options.num_ctx)],
             limits=settings.limits,
             options=settings.options,
             settings={"search_size": settings.search_size},

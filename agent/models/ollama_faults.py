@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 import httpx
-from ollama import ResponseError
 
+from agent.models.ollama_errors import BrokeOff, OnlyLoaded, Refused, Silent, TooLong, Unreadable
 from agent.models.ollama_network import BadAddress
 from agent.shapes import ModelFault
 
-
-class BrokeOff(Exception):
-    """The stream ended without its last line."""
-
-
 FAILURES = (
-    ResponseError,
+    Refused,
     BrokeOff,
+    TooLong,
+    OnlyLoaded,
+    Unreadable,
     ConnectionError,
     TimeoutError,
     httpx.HTTPError,
@@ -31,46 +29,87 @@ FAILURES = (
 )
 """All that is raised when a server misbehaves; the last five come from answers of a wrong shape."""
 
+Sign = Callable[[Exception], bool]
+
 
 @dataclass(frozen=True)
 class Symptom:
-    """A sign of trouble, the stop reason it leads to, and one line for people; ``{model}`` is filled in."""
+    """A sign of trouble, the stop reason it leads to, one line for people, and whether to ask again.
 
-    sign: Callable[[Exception], bool]
-    stop_reason: Literal["model_unavailable", "model_error", "max_seconds"]
+    Filled into the line: ``{model}``, ``{status}`` ("(status 502)"), ``{reported}`` (": the server's words", where
+    people can read them), ``{numbers}`` (of a prompt too long), ``{seconds}``.
+    """
+
+    sign: Sign
+    stop_reason: Literal["model_unavailable", "model_error", "max_seconds", "context_window"]
     line: str
+    retry: Literal["never", "changed", "later"] = "never"
 
 
-def raised(*kinds: type[Exception]) -> Callable[[Exception], bool]:
-    """The sign that the client raised one of these."""
+def raised(*kinds: type[Exception]) -> Sign:
+    """The sign that one of these was raised."""
     return lambda error: isinstance(error, kinds)
 
 
-def says(pattern: str) -> Callable[[Exception], bool]:
+def says(pattern: str) -> Sign:
     """The sign that the server's own words match a pattern."""
     words = re.compile(pattern, re.IGNORECASE)
-    return lambda error: isinstance(error, ResponseError) and bool(words.search(str(error.error)))
+    return lambda error: isinstance(error, Refused) and not error.is_page and bool(words.search(error.words))
 
 
-refuses_thinking = says("does not support thinking")
+def status(*codes: int, empty: bool = False) -> Sign:
+    """The sign that the server answered with one of these; ``empty``: and with nothing else."""
+    return lambda error: (
+        isinstance(error, Refused) and error.status in codes and not (empty and error.words.strip())
+    )
+
+
+def shows_a_page(error: Exception) -> bool:
+    """The sign that something answered which speaks to browsers, or only leads elsewhere."""
+    return isinstance(error, Refused) and (error.is_page or error.status in range(300, 400))
+
+
+refuses_thinking = says("not support(ed)? thinking|full thinking support|think value .* not supported")
+
+PROXY = "A proxy answered in Ollama's place{status}. Set NO_PROXY=localhost, or unset HTTP_PROXY"
 
 SYMPTOMS = (
-    Symptom(raised(TimeoutError), "max_seconds", "the time was up before the model had answered"),
+    # hang-hours, timeout-aborts-load: a request that was given up makes the server begin anew, so never again
+    Symptom(
+        lambda error: isinstance(error, Silent) and not error.begun,
+        "model_error",
+        "Ollama gave no answer within {seconds} s. It may still be loading {model}: warm the model up, or choose a "
+        "smaller one",
+    ),
+    Symptom(raised(Silent), "model_error", "Ollama fell silent in mid-answer: nothing came for {seconds} s"),
+    # refused-while-streaming
     Symptom(
         raised(httpx.ConnectError, httpx.ConnectTimeout, ConnectionError),
         "model_unavailable",
         "Ollama is not running. Start it with: ollama serve",
     ),
+    Symptom(raised(TimeoutError), "max_seconds", "the time was up before the model had answered"),
     Symptom(
         raised(BadAddress, httpx.InvalidURL, httpx.UnsupportedProtocol),
         "model_unavailable",
         "OLLAMA_HOST is not an address. Unset it, or set it like: export OLLAMA_HOST=localhost",
+    ),
+    # html-error-from-proxy, empty-502-from-proxy
+    Symptom(shows_a_page, "model_unavailable", PROXY),
+    Symptom(status(407), "model_unavailable", PROXY),
+    Symptom(status(502, 503, 504, empty=True), "model_unavailable", PROXY),
+    Symptom(raised(httpx.ProxyError), "model_unavailable", PROXY),
+    Symptom(
+        says("page not found|method not allowed"),
+        "model_unavailable",
+        "What answers there is not Ollama, or a very old one{status}. Check OLLAMA_HOST",
     ),
     Symptom(
         says("model .*not found"),
         "model_unavailable",
         "The model {model} is not pulled. Get it with: ollama pull {model}",
     ),
+    # no-tool-support-400
     Symptom(
         says("does not support (tools|chat)"),
         "model_unavailable",
@@ -81,34 +120,98 @@ SYMPTOMS = (
         "model_unavailable",
         "The model {model} cannot think apart. Switch thinking off, or choose another model",
     ),
+    # oom-500
     Symptom(
-        raised(BrokeOff, httpx.TransportError), "model_error", "Ollama broke off before the answer was complete"
+        says("more system memory|out[ -]of[ -]memory|cudamalloc|(unable|failed) to allocate|terminated: .*killed"),
+        "model_unavailable",
+        "The model {model} does not fit into memory. Set a smaller --num-ctx, choose a smaller model, or free memory",
     ),
     Symptom(
-        raised(ValueError, KeyError, AttributeError, TypeError, RecursionError),
+        says("timed out waiting for"),
+        "model_unavailable",
+        "Ollama could not load the model {model} in time. Try again when the computer is less busy, or choose a "
+        "smaller model",
+    ),
+    # a prompt too long, or one the server cut: user-question-dropped-500
+    Symptom(
+        says("exceeds? the available context size|longer than the context|exceed_context_size"),
+        "context_window",
+        "The conversation is too long for the model{numbers}. Start a new one, or set a larger --num-ctx",
+    ),
+    Symptom(
+        says("no user (query|message) found"),
+        "context_window",
+        "The conversation is too long for the model: Ollama cut your question away. Start a new one, or set a "
+        "larger --num-ctx",
+    ),
+    # parse-500-nonstream, parse-error-midstream, call-cut-by-limit
+    Symptom(
+        says(
+            "parsing tool call|failed to parse|invalid character|unexpected end of JSON|invalid tool call|"
+            "token repeat limit"
+        ),
         "model_error",
-        "Ollama sent something that is no answer of a model",
+        "The model wrote a tool call that Ollama could not read",
+        "changed",
     ),
+    Symptom(raised(Unreadable), "model_error", "The model made a tool call that nobody can read", "changed"),
+    # runner-crash-500, error-line-midstream
+    Symptom(
+        says("unexpectedly stopped|error was encountered while running the model|process has terminated"),
+        "model_error",
+        "The model crashed while Ollama ran it. Free memory, or set a smaller --num-ctx",
+        "later",
+    ),
+    Symptom(
+        says("server busy|too many requests|maximum pending requests"),
+        "model_unavailable",
+        "Ollama is busy with other requests",
+        "later",
+    ),
+    Symptom(status(429), "model_unavailable", "Ollama is busy with other requests", "later"),
+    Symptom(status(503), "model_unavailable", "Ollama is not ready{reported}", "later"),
+    Symptom(
+        status(401), "model_unavailable", "Ollama wants you to sign in to use {model}. Do so with: ollama signin"
+    ),
+    Symptom(status(403), "model_unavailable", "Ollama refuses to be used from here{status}. Check OLLAMA_HOST"),
+    # keep-alive-string-400, args-string-in-history: the same again would be refused again
+    Symptom(status(400), "model_error", "Ollama could not read the request{reported}"),
+    Symptom(raised(Refused), "model_error", "Ollama failed{status}{reported}"),
+    # no-user-message
+    Symptom(raised(OnlyLoaded), "model_error", "Ollama found no message to answer and only loaded the model"),
+    Symptom(raised(TooLong), "model_error", "Ollama sent more than an answer can have"),
+    # no-done-line
+    Symptom(
+        raised(BrokeOff, httpx.TransportError),
+        "model_error",
+        "Ollama broke off before the answer was complete",
+        "later",
+    ),
+    Symptom(raised(Exception), "model_error", "Ollama sent something that is no answer of a model"),
 )
-"""The first sign that fits counts."""
-
-_NOT_FOR_PEOPLE = re.compile(
-    r"[<>{}\[\]\n\\]|\w/\w|\.\w+:\d|\d+\.\d+\.\d+|:\d{3,}|\b[a-z][\w-]*\.[a-z]{2,}|localhost|^\s*$"
-)
-"""Pages, JSON, several lines, paths, addresses and host names; and nothing at all."""
+"""The first sign that fits counts; names of cases stand beside what they need."""
 
 
-def fault_of(error: Exception, model: str) -> ModelFault:
-    """Say in one readable line what a failure means; never markup, JSON or the name of a host."""
-    for symptom in SYMPTOMS:
-        if symptom.sign(error):
-            return ModelFault(stop_reason=symptom.stop_reason, message=symptom.line.format(model=model))
-    return ModelFault(stop_reason="model_error", message=_in_its_own_words(error))
+def fault_of(error: Exception, model: str, *, begun: bool = False) -> ModelFault:
+    """Say in one readable line what a failure means; never markup, JSON or the name of a host.
+
+    ``begun``: part of an answer had come, so that a pause is no cure.
+    """
+    symptom = next(symptom for symptom in SYMPTOMS if symptom.sign(error))
+    line = symptom.line.format(
+        model=model,
+        status=f" (status {error.status})" if isinstance(error, Refused) and error.status else "",
+        reported=f": {error.readable}" if isinstance(error, Refused) and error.readable else "",
+        numbers=_numbers(error),
+        seconds=f"{error.seconds:g}" if isinstance(error, Silent) else "",
+    )
+    retry = "never" if begun and symptom.retry == "later" else symptom.retry
+    return ModelFault(stop_reason=symptom.stop_reason, message=line, retry=retry)
 
 
-def _in_its_own_words(error: Exception) -> str:
-    words = str(error.error if isinstance(error, ResponseError) else error)
-    if not _NOT_FOR_PEOPLE.search(words):
-        return f"Ollama reports: {words.strip()[:200]}"
-    status = error.status_code if isinstance(error, ResponseError) else -1
-    return f"Ollama failed with status {status}" if status > 0 else "Ollama failed while it was answering"
+def _numbers(error: Exception) -> str:
+    if not isinstance(error, Refused) or error.context_tokens is None:
+        return ""
+    if error.prompt_tokens is None:
+        return f", which reads {error.context_tokens:,} tokens at once"
+    return f": it has {error.prompt_tokens:,} tokens, and {error.context_tokens:,} can be read at once"

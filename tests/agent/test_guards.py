@@ -7,22 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.guards import (
-    AfterTool,
-    BeforeAnswer,
-    BeforeModel,
-    BeforeTool,
-    EmptyAnswer,
-    Guard,
     MaxSeconds,
     MaxSteps,
     MaxToolCalls,
-    Moment,
     RepeatedCall,
     TokenBudget,
+    UnusableReply,
     guards_for,
 )
 from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.meter import Estimate
+from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Guard, Moment
 from agent.shapes import Change, ModelInfo, Usage
 from agent.tally import Tally
 from agent.trace import AnyEvent, ModelReply, ModelRequest, Note, RunStarted, ToolFinished
@@ -60,10 +55,16 @@ def before_model(tokens: int = 100, elapsed: float = 0.0) -> BeforeModel:
 
 
 def before_tool(mark: str = "a", elapsed: float = 0.0) -> BeforeTool:
-    return BeforeTool(elapsed, made(), mark)
+    return BeforeTool(elapsed, made(), mark, side_effecting=False)
 
 
-EVERY_MOMENT = (before_model(9**9, 9**9), before_tool("a", 9**9), AfterTool(9**9, ran()), BeforeAnswer(9**9, ""))
+def before_answer(text: str = "", elapsed: float = 0.0) -> BeforeAnswer:
+    reply = replied(text=text)
+    unusable = None if text.strip() else "empty"
+    return BeforeAnswer(elapsed, reply.model_copy(update={"unusable": unusable}), ("look",))
+
+
+EVERY_MOMENT = (before_model(9**9, 9**9), before_tool("a", 9**9), AfterTool(9**9, ran()), before_answer("", 9**9))
 
 
 @pytest.mark.parametrize(("asked", "decides"), [(0, False), (2, False), (3, True), (4, True)])
@@ -120,7 +121,7 @@ def test_max_seconds_stops_between_calls(moment: Moment) -> None:
     assert MaxSeconds(5.1)(moment, tally()) is None
 
 
-@pytest.mark.parametrize("moment", [AfterTool(9, ran()), BeforeAnswer(9, "x")])
+@pytest.mark.parametrize("moment", [AfterTool(9, ran()), before_answer("x", 9)])
 def test_max_seconds_takes_no_answer_away(moment: Moment) -> None:
     assert MaxSeconds(5)(moment, tally()) is None
 
@@ -156,7 +157,7 @@ def test_without_a_stop_the_repeated_call_is_refused_for_ever(nudge_at: int, sam
     ("text", "tries", "action"), [("Hi", 5, None), ("", 0, "nudge"), (" \n", 1, "nudge"), ("", 2, "stop")]
 )
 def test_an_empty_answer_is_asked_for_again_twice(text: str, tries: int, action: str | None) -> None:
-    decision = EmptyAnswer(2)(BeforeAnswer(0, text), tally(*[CORRECTED] * tries))
+    decision = UnusableReply(2)(before_answer(text), tally(*[CORRECTED] * tries))
     assert (decision and decision.action) == action
     assert action != "stop" or (decision and decision.stop_reason) == "empty_answer"
 
@@ -168,7 +169,7 @@ def test_an_empty_answer_is_asked_for_again_twice(text: str, tries: int, action:
         (TokenBudget(1, counts_output=True), BeforeModel),
         (MaxToolCalls(0), BeforeTool),
         (RepeatedCall(2, 2), BeforeTool),
-        (EmptyAnswer(0), BeforeAnswer),
+        (UnusableReply(0), BeforeAnswer),
     ],
 )
 def test_a_guard_is_silent_at_every_moment_but_its_own(guard: Guard, kind: type) -> None:
@@ -215,7 +216,7 @@ def test_the_presets_are_those_of_the_design() -> None:
 
 def test_without_guards_a_cap_of_40_steps_remains() -> None:
     assert UNGUARDED.max_steps == 40
-    assert [type(guard) for guard in guards_for(UNGUARDED)] == [MaxSteps, EmptyAnswer]
+    assert [type(guard) for guard in guards_for(UNGUARDED)] == [MaxSteps, UnusableReply]
 
 
 @pytest.mark.parametrize(

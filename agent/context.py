@@ -1,0 +1,46 @@
+"""The context window: stops before a request that cannot fit, and notices a server that cut the prompt."""
+
+from dataclasses import dataclass
+
+from agent.moments import BeforeModel, Decision, Moment
+from agent.tally import Tally
+from agent.trace import ModelRequest
+
+LEAST_ANSWER = 256
+"""Tokens an answer needs at the least."""
+FAR_BELOW = 0.75
+NEAR_HALF = 0.02
+"""Shares, of the estimate and of the context: a server that cuts keeps about half of its context."""
+
+
+@dataclass(frozen=True)
+class ContextWindow:
+    """Stops before a request that cannot fit with its answer; silent until a count has calibrated the estimate."""
+
+    num_ctx: int
+
+    def __call__(self, moment: Moment, run: Tally) -> Decision | None:  # noqa: ARG002
+        if not isinstance(moment, BeforeModel) or not moment.estimate.calibrated:
+            return None
+        needed = moment.estimate.total + LEAST_ANSWER
+        if needed <= self.num_ctx:
+            return None
+        why = f"the conversation needs about {needed:,} tokens and the context holds {self.num_ctx:,}"
+        return Decision("context_window", "stop", needed, self.num_ctx, why, stop_reason="context_window")
+
+
+def room_for_answer(estimated_input: int, num_ctx: int, num_predict: int) -> int:
+    """How many tokens a reply may have: what was asked for, cut to the room the prompt leaves."""
+    return min(num_predict, max(num_ctx - estimated_input, LEAST_ANSWER))
+
+
+def was_cut(request: ModelRequest, count: int | None, before: int | None, num_ctx: int) -> bool:
+    """Whether the server's count of the prompt shows that it threw a part away.
+
+    ``before`` is the count of the request before in the same run, whose prompt this one begins with. Some servers
+    count only what is new; that is no sign.
+    """
+    if count is None or abs(count - request.new_tokens) <= request.new_tokens / 2:
+        return False
+    half = abs(count - num_ctx / 2) <= num_ctx * NEAR_HALF and count < request.estimated_input_tokens * FAR_BELOW
+    return half or (before is not None and count < before)

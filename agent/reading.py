@@ -1,0 +1,140 @@
+"""Reading replies: what models and servers do to them, one repair each, in this order.
+
+Beside each repair stand the wire cases (tests/agent/wire_cases.jsonl) that need it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agent.arguments import BadArguments
+from agent.leaks import Found, Leak, find_calls
+from agent.shapes import ToolCall, Unusable
+from agent.tools import Tool
+from agent.trace import ModelReply
+
+Tools = Mapping[str, Tool]
+
+_THINK = re.compile(r"^\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|$)(?P<rest>.*)$", re.DOTALL)
+_LONE_END = re.compile(r"^(?P<thought>.*)</think(?:ing)?>(?P<rest>.*?)$", re.DOTALL)
+_MARKS = re.compile(r"<\|[a-z_]+\|>|</?s>|(?:\s*/(?:no_)?think)+\s*$")
+_ENVELOPES = ("arguments", "parameters")
+
+
+def read_reply(reply: ModelReply, tools: Tools) -> ModelReply:
+    """Make of a reply what it means; what was done to it stands in ``repairs``, what is left in ``unusable``."""
+    for repair in REPAIRS:
+        reply = repair(reply, tools)
+    return reply
+
+
+def split_thinking(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
+    """Move thinking out of the answer: a leading block, one that never ends, or all before a lone end tag.
+
+    think-tags-in-content-old-server, thinking-never-closes; the thinking-only model with thinking switched off.
+    """
+    found = _THINK.match(reply.text) or _LONE_END.match(reply.text)
+    thinking = re.sub(r"^\s*<think(?:ing)?>", "", reply.thinking)
+    if found is None:
+        return reply if thinking == reply.thinking else reply.model_copy(update={"thinking": thinking})
+    thought = "\n".join(part for part in (thinking, found["thought"].strip()) if part)
+    said = {"thinking": thought, "text": found["rest"].strip()}
+    return _repaired(reply, "thinking was mixed into the answer", **said)
+
+
+def drop_marks(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
+    """Drop control marks of the chat template that the model echoed. no-think-marker-echo"""
+    text = _MARKS.sub("", reply.text)
+    return reply if text == reply.text else _repaired(reply, "control marks were dropped", text=text.strip())
+
+
+def unwrap_arguments(reply: ModelReply, tools: Tools) -> ModelReply:
+    """Take arguments out of an envelope they were wrapped in once more. wrapped-args"""
+    for position, call in enumerate(reply.tool_calls):
+        inner = _unwrapped(call, tools)
+        if inner is not None:
+            calls = list(reply.tool_calls)
+            calls[position] = call.model_copy(update={"arguments": inner})
+            reply = _repaired(reply, f"the arguments of {call.name} were wrapped twice", tool_calls=calls)
+    return reply
+
+
+def recover_calls(reply: ModelReply, tools: Tools) -> ModelReply:
+    """Take a call that came as text for a call, where that is safe; never show its markup.
+
+    Safe is a text that is nothing but calls, and explicit markup beside prose for tools that only read. Nothing
+    is run out of thinking. leak-bare-json, leak-fenced-json, leak-xml-mixed-with-prose, leak-inside-thinking,
+    brace-in-string
+    """
+    if reply.tool_calls or reply.error or reply.incomplete:
+        return reply
+    found = find_calls(reply.text)
+    calls, problem = _safe_calls(found, tools)
+    if calls:
+        names = ", ".join(call.name for call in calls)
+        return _repaired(reply, f"a call written as text was taken: {names}", tool_calls=calls, text=found.prose)
+    if not found.marked:
+        return reply
+    warnings = [*reply.warnings, problem] if problem else reply.warnings
+    return reply.model_copy(update={"text": found.prose, "unusable": "call_as_text", "warnings": warnings})
+
+
+def judge(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
+    """Say why a whole reply is neither an answer nor a call.
+
+    empty-with-tools-and-think, empty-unknown-call-discarded, thinking-eats-budget, call-cut-silently
+    """
+    usable = reply.tool_calls or reply.text.strip() or reply.unusable or reply.error or reply.incomplete
+    return reply if usable else reply.model_copy(update={"unusable": _why_unusable(reply)})
+
+
+REPAIRS: tuple[Callable[[ModelReply, Tools], ModelReply], ...] = (
+    split_thinking,
+    drop_marks,
+    unwrap_arguments,
+    recover_calls,
+    judge,
+)
+
+
+def _why_unusable(reply: ModelReply) -> Unusable:
+    if reply.done_reason == "length":
+        return "cut_by_length"
+    if find_calls(reply.thinking).marked:
+        return "call_in_thinking"
+    return "only_thinking" if reply.thinking.strip() else "empty"
+
+
+def _unwrapped(call: ToolCall, tools: Tools) -> dict[str, Any] | None:
+    tool = tools.get(call.name)
+    inner = next((call.arguments[key] for key in _ENVELOPES if key in call.arguments), None)
+    if tool is None or not isinstance(inner, dict) or set(call.arguments) - {*_ENVELOPES, "name", "function"}:
+        return None
+    named = call.arguments.get("name", call.name)
+    return inner if named == call.name and not _problem(Leak(call.name, inner), tools) else None
+
+
+def _safe_calls(found: Found, tools: Tools) -> tuple[list[ToolCall], str]:
+    """The calls that may run, or none and what is wrong."""
+    for leak in found.calls:
+        problem = _problem(leak, tools)
+        if problem:
+            return [], problem
+        if not found.whole and tools[leak.name].side_effecting:
+            return [], f"{leak.name} changes something, so it is not run out of a text."
+    return [ToolCall(id="", name=leak.name, arguments=leak.arguments) for leak in found.calls], ""
+
+
+def _problem(leak: Leak, tools: Tools) -> str:
+    tool = tools.get(leak.name)
+    if tool is None:
+        return f'There is no tool "{" ".join(leak.name.split())[:60]}".'
+    try:
+        tool.check(leak.arguments)
+    except BadArguments as error:
+        return str(error)
+    return ""
+
+
+def _repaired(reply: ModelReply, words: str, **changes: Any) -> ModelReply:
+    return reply.model_copy(update={**changes, "repairs": [*reply.repairs, words]})
