@@ -42,5 +42,7 @@ def was_cut(request: ModelRequest, count: int | None, before: int | None, num_ct
     """
     if count is None or abs(count - request.new_tokens) <= request.new_tokens / 2:
         return False
+    # After a user message the templates of thinking models drop the thoughts before it, so the count may fall.
+    spoken = any(message["role"] == "user" for message in request.new_messages)
     half = abs(count - num_ctx / 2) <= num_ctx * NEAR_HALF and count < request.estimated_input_tokens * FAR_BELOW
-    return half or (before is not None and count < before)
+    return half or (before is not None and count < before and not spoken)

@@ -1,7 +1,5 @@
 """What can go wrong between us and Ollama, and what each of it means to people."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +7,7 @@ import httpx
 
 from agent.models.ollama_errors import BrokeOff, OnlyLoaded, Refused, Silent, TooLong, Unreadable
 from agent.models.ollama_network import BadAddress
+from agent.models.ollama_signs import Sign, never_began, raised, says, shows_a_page, status
 from agent.shapes import ModelFault
 
 FAILURES = (
@@ -29,9 +28,6 @@ FAILURES = (
 )
 """All that is raised when a server misbehaves; the last five come from answers of a wrong shape."""
 
-Sign = Callable[[Exception], bool]
-
-
 @dataclass(frozen=True)
 class Symptom:
     """A sign of trouble, the stop reason it leads to, one line for people, and whether to ask again.
@@ -46,29 +42,6 @@ class Symptom:
     retry: Literal["never", "changed", "later"] = "never"
 
 
-def raised(*kinds: type[Exception]) -> Sign:
-    """The sign that one of these was raised."""
-    return lambda error: isinstance(error, kinds)
-
-
-def says(pattern: str) -> Sign:
-    """The sign that the server's own words match a pattern."""
-    words = re.compile(pattern, re.IGNORECASE)
-    return lambda error: isinstance(error, Refused) and not error.is_page and bool(words.search(error.words))
-
-
-def status(*codes: int, empty: bool = False) -> Sign:
-    """The sign that the server answered with one of these; ``empty``: and with nothing else."""
-    return lambda error: (
-        isinstance(error, Refused) and error.status in codes and not (empty and error.words.strip())
-    )
-
-
-def shows_a_page(error: Exception) -> bool:
-    """The sign that something answered which speaks to browsers, or only leads elsewhere."""
-    return isinstance(error, Refused) and (error.is_page or error.status in range(300, 400))
-
-
 refuses_thinking = says("not support(ed)? thinking|full thinking support|think value .* not supported")
 
 PROXY = "A proxy answered in Ollama's place{status}. Set NO_PROXY=localhost, or unset HTTP_PROXY"
@@ -76,7 +49,7 @@ PROXY = "A proxy answered in Ollama's place{status}. Set NO_PROXY=localhost, or 
 SYMPTOMS = (
     # hang-hours, timeout-aborts-load: a request that was given up makes the server begin anew, so never again
     Symptom(
-        lambda error: isinstance(error, Silent) and not error.begun,
+        never_began,
         "model_error",
         "Ollama gave no answer within {seconds} s. It may still be loading {model}: warm the model up, or choose a "
         "smaller one",
@@ -144,6 +117,8 @@ SYMPTOMS = (
         "The conversation is too long for the model: Ollama cut your question away. Start a new one, or set a "
         "larger --num-ctx",
     ),
+    # keep-alive-string-400, args-string-in-history: the same again would be refused again
+    Symptom(status(400), "model_error", "Ollama could not read the request{reported}"),
     # parse-500-nonstream, parse-error-midstream, call-cut-by-limit
     Symptom(
         says(
@@ -174,8 +149,6 @@ SYMPTOMS = (
         status(401), "model_unavailable", "Ollama wants you to sign in to use {model}. Do so with: ollama signin"
     ),
     Symptom(status(403), "model_unavailable", "Ollama refuses to be used from here{status}. Check OLLAMA_HOST"),
-    # keep-alive-string-400, args-string-in-history: the same again would be refused again
-    Symptom(status(400), "model_error", "Ollama could not read the request{reported}"),
     Symptom(raised(Refused), "model_error", "Ollama failed{status}{reported}"),
     # no-user-message
     Symptom(raised(OnlyLoaded), "model_error", "Ollama found no message to answer and only loaded the model"),
@@ -200,18 +173,19 @@ def fault_of(error: Exception, model: str, *, begun: bool = False) -> ModelFault
     symptom = next(symptom for symptom in SYMPTOMS if symptom.sign(error))
     line = symptom.line.format(
         model=model,
-        status=f" (status {error.status})" if isinstance(error, Refused) and error.status else "",
-        reported=f": {error.readable}" if isinstance(error, Refused) and error.readable else "",
-        numbers=_numbers(error),
         seconds=f"{error.seconds:g}" if isinstance(error, Silent) else "",
+        **_told(error) if isinstance(error, Refused) else {"status": ""},
     )
     retry = "never" if begun and symptom.retry == "later" else symptom.retry
     return ModelFault(stop_reason=symptom.stop_reason, message=line, retry=retry)
 
 
-def _numbers(error: Exception) -> str:
-    if not isinstance(error, Refused) or error.context_tokens is None:
-        return ""
-    if error.prompt_tokens is None:
-        return f", which reads {error.context_tokens:,} tokens at once"
-    return f": it has {error.prompt_tokens:,} tokens, and {error.context_tokens:,} can be read at once"
+def _told(error: Refused) -> dict[str, str]:
+    """What a server told, as parts of a sentence."""
+    asked, room = error.prompt_tokens, error.context_tokens
+    numbers = f": it has {asked:,} tokens, and {room:,} can be read at once" if asked and room else ""
+    return {
+        "status": f" (status {error.status})" if error.status else " while it was answering",
+        "reported": f": {error.readable}" if error.readable else "",
+        "numbers": numbers or (f", which reads {room:,} tokens at once" if room else ""),
+    }

@@ -33,21 +33,23 @@ def call(tool: str, **arguments: Any) -> Line:
 
 
 class ScriptedModel:
-    """Plays its lines, one a request, the last one for ever; ``requests`` keeps what it was asked."""
+    """Plays its lines, one a request, the last for ever; ``requests`` and ``options`` keep what it was asked."""
 
     def __init__(self, name: str, lines: Sequence[Line | ModelReply]) -> None:
         self.info = ModelInfo(name=f"script:{name}", label="script: prepared replies, not a language model")
         self.requests: list[tuple[list[Message], list[dict[str, Any]]]] = []
+        self.options: list[ModelOptions] = []
         self._lines = lines
 
     def stream(
         self,
         messages: Sequence[Message],
         tools: Sequence[dict[str, Any]],
-        options: ModelOptions,  # noqa: ARG002  # a script needs no options
+        options: ModelOptions,
         deadline: float | None,  # noqa: ARG002
     ) -> "ScriptedStream":
         self.requests.append((list(messages), list(tools)))
+        self.options.append(options)
         line = self._lines[min(len(self.requests), len(self._lines)) - 1]
         return ScriptedStream(self.info.name, line, [*messages, *tools])
 
