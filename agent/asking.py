@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from agent.context import room_for_answer, was_cut
+from agent.corrections import tokens_of
 from agent.reading import read_reply
 from agent.text import clean_json
 from agent.trace import ModelReply, ModelRequest
@@ -38,8 +39,8 @@ def ask(turn: Turn) -> Yields[ModelReply]:
 def _read(turn: Turn, request: ModelRequest) -> Yields[ModelReply]:
     schemas = [] if turn.wrapping_up else turn.schemas
     messages = turn.conversation.history.messages()
-    room = room_for_answer(request.estimated_input_tokens, turn.options.num_ctx, turn.options.num_predict)
-    stream = turn.model.stream(messages, schemas, replace(turn.options, num_predict=room), turn.deadline)
+    options = replace(turn.options, num_predict=_room(turn, request))
+    stream = turn.model.stream(messages, schemas, options, turn.deadline)
     with closing(stream), turn.cancel.ending(stream.close):
         for item in stream:
             if item.kind != "model_reply":
@@ -73,8 +74,12 @@ def _looked_at(turn: Turn, request: ModelRequest, reply: ModelReply) -> ModelRep
             f"The server cut the prompt: it read {reply.usage.input_tokens:,} tokens of about "
             f"{request.estimated_input_tokens:,}."
         )
+    reply = reply.model_copy(update={"allowed_output_tokens": _room(turn, request)})
     if reply.done_reason == "length":
-        used = "unknown" if reply.usage.output_tokens is None else f"{reply.usage.output_tokens:,}"
-        warnings.append(f"The reply was cut off: {used} tokens written, {turn.options.num_predict:,} allowed.")
+        warnings.append(f"The reply was cut off at the limit of output tokens: {tokens_of(reply)}.")
     trusted = turn.conversation.meter.calibrated
     return reply.model_copy(update={"warnings": warnings, "prompt_cut": cut and trusted})
+
+
+def _room(turn: Turn, request: ModelRequest) -> int:
+    return room_for_answer(request.estimated_input_tokens, turn.options.num_ctx, turn.options.num_predict)

@@ -40,7 +40,9 @@ def was_cut(request: ModelRequest, count: int | None, before: int | None, num_ct
     ``before`` is the count of the request before in the same run, whose prompt this one begins with. Some servers
     count only what is new; that is no sign.
     """
-    if count is None or abs(count - request.new_tokens) <= request.new_tokens / 2:
+    if count is None:
+        return False
+    if request.resent_tokens and abs(count - request.new_tokens) <= request.new_tokens / 2:
         return False
     # After a user message the templates of thinking models drop the thoughts before it, so the count may fall.
     spoken = any(message["role"] == "user" for message in request.new_messages)

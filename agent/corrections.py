@@ -32,6 +32,13 @@ def correction(reply: ModelReply, tools: Sequence[str]) -> str:
 def why_unusable(reply: ModelReply) -> str:
     """Why a reply was no answer, for people; with the count where a limit of tokens cut it."""
     words = _TO_PEOPLE[reply.unusable or "empty"]
-    if reply.unusable == "cut_by_length" and reply.usage.output_tokens is not None:
-        words += f" ({reply.usage.output_tokens:,} used)"
-    return words
+    return f"{words} ({tokens_of(reply)})" if reply.unusable == "cut_by_length" else words
+
+
+def tokens_of(reply: ModelReply) -> str:
+    """The output tokens of a reply and how many it was allowed; unknown is said to be unknown."""
+    written, allowed = (
+        "unknown" if count is None else f"{count:,}"
+        for count in (reply.usage.output_tokens, reply.allowed_output_tokens)
+    )
+    return f"{written} written, {allowed} allowed"

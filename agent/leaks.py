@@ -1,30 +1,28 @@
 """Tool calls that a model wrote as text: found, read tolerantly, and cut out of what people see."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from json_repair import repair_json
 
-# Every spelling seen in the wild has its line; `body` is JSON, `name` where the tag holds it.
+# Every spelling seen in the wild has its line. A tag that is never closed counts at the end of the text only.
 _MARKUP = re.compile(
-    r"<tool_call>(?P<a>.*?)</tool_call>"
-    r"|<function_call>(?P<b>.*?)</function_call>"
-    r"|<\|tool_call\|?>(?P<c>.*?)<\|?/?tool_call\|>"
-    r"|<function=(?P<name>[\w.-]+)>(?P<d>.*?)</function>"
-    r"|\[TOOL_CALLS\]\s*(?P<e>[\[{].*[\]}])",
+    r"<tool_call>(?P<a>.*?)(?:</tool_call>|\Z)"
+    r"|<function_call>(?P<b>.*?)(?:</function_call>|\Z)"
+    r"|<\|tool_call\|?>(?P<c>.*?)(?:<\|?/?tool_call\|>|\Z)"
+    r"|(?P<d><function=[\w.-]+>.*?(?:</function>|\Z))"
+    r"|\[TOOL_CALLS\]\s*(?P<e>.*)",
     re.DOTALL | re.IGNORECASE,
 )
-_OPEN_MARKUP = re.compile(
-    r"<(?:\|?tool_call|function_call|function=)[^>]*>?.*$|</?(?:tool_call|function_call|function)>|\[TOOL_CALLS\].*$",
-    re.DOTALL | re.IGNORECASE,
-)
-_PARAMETER = re.compile(
-    r"<parameter=(?P<name>[\w.-]+)>\s*(?P<value>.*?)\s*</parameter>", re.DOTALL | re.IGNORECASE
-)
-_FENCE = re.compile(r"^```[\w-]*\s*\n(?P<body>.*?)\n?\s*```$", re.DOTALL)
-_LOOKS_LIKE_CALL = re.compile(
-    r"""^\s*[\[{].*["']?(?:name|function|tool|tool_calls|function_call)["']?\s*:""", re.DOTALL
+_FUNCTION = re.compile(r"<function=(?P<name>[\w.-]+)>(?P<body>.*?)</function>", re.DOTALL | re.IGNORECASE)
+_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>\s*(?P<value>.*?)\s*</parameter>", re.DOTALL)
+_LONE_TAG = re.compile(r"</?(?:tool_call|function_call|function)>|<function=[^>]*>?", re.IGNORECASE)
+_FENCE = re.compile(r"\A(?:```|~~~)[\w-]*\s*(?P<body>.*?)\s*(?:```|~~~)?\Z", re.DOTALL)
+_FENCED = re.compile(r"(?:```|~~~)[\w-]*\s*(?P<body>\{.*?\})\s*(?:```|~~~)", re.DOTALL)
+_CALL_BEGINS = re.compile(
+    r"""[\[{]\s*\{?\s*["']?(?:name|tool|tool_name|tool_calls|function|function_call|type)["']?\s*:"""
 )
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
@@ -38,7 +36,7 @@ class Leak(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a text holds: the calls, the prose around them, and whether there was any markup of a call."""
+    """What a text holds: calls, the prose around them, and whether there was any markup of a call at all."""
 
     calls: list[Leak]
     prose: str
@@ -51,32 +49,47 @@ class Found(NamedTuple):
 
 
 def find_calls(text: str) -> Found:
-    """Find the calls in a text: the whole of it as JSON, bare or fenced, or explicit markup anywhere."""
+    """Find the calls in a text: the whole of it as JSON, explicit markup anywhere, or JSON inside prose."""
     text = text.strip()
-    fenced = _FENCE.match(text)
-    body = fenced["body"].strip() if fenced else text
-    if _LOOKS_LIKE_CALL.match(body) and body[-1] in "]}":
-        calls = list(_calls_in(_loose_json(body)))
-        if calls:
+    bare = _unfenced(text)
+    if _CALL_BEGINS.match(bare):
+        calls = list(_complete(bare))
+        if calls or bare[-1] not in "}]":  # a call, or one that was cut off
             return Found(calls, "", marked=True)
-    marks = list(_MARKUP.finditer(text))
-    calls = [leak for mark in marks for leak in _marked_calls(mark)]
-    prose = _OPEN_MARKUP.sub("", _MARKUP.sub("", text)).strip()
-    return Found(calls, prose, marked=prose != text)
+    marks = list(_MARKUP.finditer(bare))
+    calls = [leak for mark in marks for leak in _calls_marked(next(filter(None, mark.groups()), ""))]
+    prose = _LONE_TAG.sub("", _MARKUP.sub("", bare)).strip()
+    if marks or prose != bare:
+        return Found(calls, prose, marked=True)
+    without = _without_json_calls(text)
+    return Found([], without, marked=without != text)
 
 
-def _marked_calls(mark: re.Match[str]) -> Iterator[Leak]:
-    body = next(mark[group] for group in "abcde" if mark[group] is not None).strip()
-    if mark["name"] is None:
-        yield from _calls_in(_loose_json(body))
-        return
-    arguments = _loose_json(body) if body.startswith("{") else {}
-    tagged = {found["name"]: found["value"] for found in _PARAMETER.finditer(body)}
-    if isinstance(arguments, dict):
-        yield Leak(mark["name"], tagged or arguments)
+def _unfenced(text: str) -> str:
+    while found := _FENCE.match(text):
+        text = found["body"]
+    return text
 
 
-def _loose_json(text: str) -> Any:
+def _calls_marked(body: str) -> Iterator[Leak]:
+    body = _unfenced(body.strip())
+    functions = list(_FUNCTION.finditer(body))
+    for found in functions:
+        tagged = {part["name"]: part["value"] for part in _PARAMETER.finditer(found["body"])}
+        arguments = tagged or _read(found["body"].strip()) or {}
+        if isinstance(arguments, dict):
+            yield Leak(found["name"], arguments)
+    if not functions:
+        yield from _complete(body)
+
+
+def _complete(text: str) -> Iterator[Leak]:
+    """The calls of a JSON text that has its end; one that was cut off holds none."""
+    if text[-1:] in ("}", "]"):
+        yield from _calls_in(_read(text))
+
+
+def _read(text: str) -> Any:
     """Read JSON with comments, trailing commas and the like; nothing where it is none at all."""
     return repair_json(text, return_objects=True) if text[:1] in ("{", "[") else None
 
@@ -92,8 +105,23 @@ def _calls_in(value: Any) -> Iterator[Leak]:
             yield from _calls_in(inner)
         case dict():
             name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
-            arguments: Any = next((value[key] for key in _ARGUMENTS if key in value), {})
+            arguments: Any = next((value[key] for key in _ARGUMENTS if key in value), None)
             if isinstance(arguments, str):
-                arguments = _loose_json(arguments.strip())
+                arguments = _read(arguments.strip())
             if name and isinstance(arguments, dict):
                 yield Leak(name, arguments)
+
+
+def _without_json_calls(text: str) -> str:
+    """Cut JSON that is a call out of prose, fenced or not."""
+    text = _FENCED.sub(lambda found: "" if list(_complete(found["body"])) else found[0], text)
+    decoder, start = json.JSONDecoder(), 0
+    while found := _CALL_BEGINS.search(text, start):
+        start = found.end()
+        try:
+            value, length = decoder.raw_decode(text[found.start() :])
+        except (ValueError, RecursionError):
+            continue
+        if list(_calls_in(value)):
+            text, start = text[: found.start()] + text[found.start() + length :], found.start()
+    return text.strip()

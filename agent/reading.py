@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent.arguments import BadArguments
-from agent.leaks import Found, Leak, find_calls
+from agent.leaks import Found, find_calls
 from agent.shapes import ToolCall, Unusable
 from agent.tools import Tool
 from agent.trace import ModelReply
@@ -18,7 +18,9 @@ Tools = Mapping[str, Tool]
 _THINK = re.compile(r"^\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|$)(?P<rest>.*)$", re.DOTALL)
 _LONE_END = re.compile(r"^(?P<thought>.*)</think(?:ing)?>(?P<rest>.*?)$", re.DOTALL)
 _MARKS = re.compile(r"<\|[a-z_]+\|>|</?s>|(?:\s*/(?:no_)?think)+\s*$")
+_INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]*")
 _ENVELOPES = ("arguments", "parameters")
+_NAMES = ("name", "function", "tool")
 
 
 def read_reply(reply: ModelReply, tools: Tools) -> ModelReply:
@@ -43,15 +45,23 @@ def split_thinking(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG0
 
 
 def drop_marks(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
-    """Drop control marks of the chat template that the model echoed. no-think-marker-echo"""
+    """Drop control marks of the chat template that the model echoed, and text nobody can see. no-think-marker-echo"""
     text = _MARKS.sub("", reply.text)
+    if _INVISIBLE.fullmatch(text):
+        return reply.model_copy(update={"text": ""})
     return reply if text == reply.text else _repaired(reply, "control marks were dropped", text=text.strip())
+
+
+def tidy_names(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
+    """Take white space off the names of the tools that are called."""
+    calls = [call.model_copy(update={"name": call.name.strip()}) for call in reply.tool_calls]
+    return reply if calls == reply.tool_calls else reply.model_copy(update={"tool_calls": calls})
 
 
 def unwrap_arguments(reply: ModelReply, tools: Tools) -> ModelReply:
     """Take arguments out of an envelope they were wrapped in once more. wrapped-args"""
     for position, call in enumerate(reply.tool_calls):
-        inner = _unwrapped(call, tools)
+        inner = _unwrapped(call.name, call.arguments, tools)
         if inner is not None:
             calls = list(reply.tool_calls)
             calls[position] = call.model_copy(update={"arguments": inner})
@@ -91,6 +101,7 @@ def judge(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
 REPAIRS: tuple[Callable[[ModelReply, Tools], ModelReply], ...] = (
     split_thinking,
     drop_marks,
+    tidy_names,
     unwrap_arguments,
     recover_calls,
     judge,
@@ -105,32 +116,34 @@ def _why_unusable(reply: ModelReply) -> Unusable:
     return "only_thinking" if reply.thinking.strip() else "empty"
 
 
-def _unwrapped(call: ToolCall, tools: Tools) -> dict[str, Any] | None:
-    tool = tools.get(call.name)
-    inner = next((call.arguments[key] for key in _ENVELOPES if key in call.arguments), None)
-    if tool is None or not isinstance(inner, dict) or set(call.arguments) - {*_ENVELOPES, "name", "function"}:
+def _unwrapped(name: str, arguments: Mapping[str, Any], tools: Tools) -> dict[str, Any] | None:
+    inner = next((arguments[key] for key in _ENVELOPES if key in arguments), None)
+    if name not in tools or not isinstance(inner, dict) or set(arguments) - {*_ENVELOPES, *_NAMES}:
         return None
-    named = call.arguments.get("name", call.name)
-    return inner if named == call.name and not _problem(Leak(call.name, inner), tools) else None
+    named = {arguments[key] for key in _NAMES if key in arguments}
+    return inner if named <= {name} and not _problem(name, inner, tools) else None
 
 
 def _safe_calls(found: Found, tools: Tools) -> tuple[list[ToolCall], str]:
     """The calls that may run, or none and what is wrong."""
+    calls = []
     for leak in found.calls:
-        problem = _problem(leak, tools)
+        arguments = _unwrapped(leak.name, leak.arguments, tools) or leak.arguments
+        problem = _problem(leak.name, arguments, tools)
         if problem:
             return [], problem
         if not found.whole and tools[leak.name].side_effecting:
             return [], f"{leak.name} changes something, so it is not run out of a text."
-    return [ToolCall(id="", name=leak.name, arguments=leak.arguments) for leak in found.calls], ""
+        calls.append(ToolCall(id="", name=leak.name, arguments=arguments))
+    return calls, ""
 
 
-def _problem(leak: Leak, tools: Tools) -> str:
-    tool = tools.get(leak.name)
+def _problem(name: str, arguments: Mapping[str, Any], tools: Tools) -> str:
+    tool = tools.get(name)
     if tool is None:
-        return f'There is no tool "{" ".join(leak.name.split())[:60]}".'
+        return f'There is no tool "{" ".join(name.split())[:60]}".'
     try:
-        tool.check(leak.arguments)
+        tool.check(arguments)
     except BadArguments as error:
         return str(error)
     return ""

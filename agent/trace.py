@@ -91,6 +91,7 @@ class ModelReply(Event):
     repairs: list[str] = []
     unusable: Unusable | None = None
     prompt_cut: bool = False
+    allowed_output_tokens: int | None = None
 
 
 class GuardDecision(Event):

@@ -124,7 +124,7 @@ def test_a_read_in_explicit_markup_beside_prose_is_run_and_the_prose_kept_as_a_n
         'The JSON {"title": "Dune", "price": 9} is what you asked for.',
         '{"title": "Dune", "price": 9}',
         "Use `search`: it takes a name and arguments.",
-        f"As JSON that would be {CALL} but I will not.",
+        '{"name": "Dune", "price": 9}',
     ],
 )
 def test_an_answer_that_only_speaks_of_calls_stays_an_answer(text: str) -> None:
