@@ -45,7 +45,7 @@ def split_thinking(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG0
 
 
 def drop_marks(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
-    """Drop control marks of the chat template that the model echoed, and text nobody can see. no-think-marker-echo"""
+    """Drop marks of the chat template that the model echoed, and text nobody can see. no-think-marker-echo"""
     text = _MARKS.sub("", reply.text)
     if _INVISIBLE.fullmatch(text):
         return reply.model_copy(update={"text": ""})

@@ -63,6 +63,8 @@ class LiveRun:
                 case "thinking_delta":
                     self.thoughts.append(item.text)
                     self.doing = "thinking"
+                case "phase":
+                    self.doing = item.text
                 case "model_request":
                     self.words, self.thoughts = [], []
                     self.doing = "waiting for the model"

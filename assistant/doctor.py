@@ -1,12 +1,23 @@
 """Looks at what the shop needs: Python, SQLite, the database, Ollama and the model."""
 
+import os
 import platform
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import store
-from agent.models.ollama_state import ServerState, find_server, has_model
-from assistant.settings import PREFERRED_MODEL, database_url
+from agent.models import ModelOptions
+from agent.models.ollama_loaded import Loaded, loaded
+from agent.models.ollama_state import ModelCard, ServerState, describe, find_server
+from assistant.models import OFFLINE
+from assistant.settings import PREFERRED_MODEL, chosen_model, database_url
+
+PATIENCE = 1.2
+"""Seconds for each question to a server; there are two, one after the other."""
+MOST_NAMED = 8
+GO_TEMPLATE = "Go template: garbles the tools, so the shop lists them in its instructions as well"
+OWN_TEMPLATE = "builtin or native: prints the tools as JSON"
 
 FIRST_SAFE_SQLITE = (3, 51, 3)
 BACK_PORTED = {(3, 44): 6, (3, 50): 7}
@@ -24,12 +35,12 @@ class Finding:
 
 
 def diagnose(database: str | None = None) -> list[Finding]:
-    """Look at everything; takes at most a second or two and changes nothing but creating an absent database."""
+    """Look at everything; takes at most 3 seconds and changes nothing but creating an absent database."""
     return [
         Finding("Python", platform.python_version()),
         sqlite_finding(sqlite3.sqlite_version_info),
         _database(database or database_url()),
-        *_ollama(find_server()),
+        *_ollama(find_server(timeout=PATIENCE), _wanted()),
     ]
 
 
@@ -55,12 +66,89 @@ def _database(url: str | None) -> Finding:
     return Finding("Database", f"open ({kind})")
 
 
-def _ollama(server: ServerState) -> list[Finding]:
+def server_address() -> str:
+    """Where the Ollama server is looked for, without a password that the address may hold."""
+    address = os.environ.get("OLLAMA_HOST", "").strip() or "http://127.0.0.1:11434"
+    scheme, mark, rest = address.rpartition("://")
+    return _printable(f"{scheme}{mark}{rest.rpartition('@')[2]}")
+
+
+def _wanted() -> str:
+    """The model to look at: the one that was chosen, or the preferred one where none of Ollama's was."""
+    chosen = chosen_model()
+    return PREFERRED_MODEL if chosen is None or chosen == OFFLINE or chosen.startswith("script:") else chosen
+
+
+def _ollama(server: ServerState, name: str) -> list[Finding]:
+    place = server_address()
     if not server.reachable:
-        advice = f"Start it: ollama serve. Then: ollama pull {PREFERRED_MODEL}. Until then: --model offline"
-        return [Finding("Ollama", "not running", ok=False, advice=advice)]
-    found = [Finding("Ollama", f"running, version {server.version or 'unknown'}")]
-    if has_model(server, PREFERRED_MODEL):
-        return [*found, Finding("Model", f"{PREFERRED_MODEL} is pulled")]
-    advice = f"Get it: ollama pull {PREFERRED_MODEL}"
-    return [*found, Finding("Model", f"{PREFERRED_MODEL} is not pulled", ok=False, advice=advice)]
+        advice = f"Start it: ollama serve. Then: ollama pull {name}. Until then: --model offline"
+        return [Finding("Ollama", f"not running at {place}", ok=False, advice=advice)]
+    running = Finding("Ollama", f"running at {place}, version {server.version or 'unknown'}")
+    pulled = server.find(name)
+    if pulled is None:
+        found = f"{name} is not pulled{_others(server)}"
+        return [running, Finding("Model", found, ok=False, advice=f"Get it: ollama pull {name}")]
+    size = f", {pulled.size / 1e9:.1f} GB" if pulled.size else ""
+    digest = Finding("Digest", _printable(pulled.digest or "unknown"))
+    with ThreadPoolExecutor(2) as asking:  # together, so that a server that hangs is waited for once
+        card = asking.submit(describe, name, timeout=PATIENCE)
+        held = asking.submit(loaded, name, timeout=PATIENCE)
+        return [
+            running,
+            Finding("Model", f"{name} is pulled{size}"),
+            digest,
+            *model_findings(card.result(), held.result()),
+        ]
+
+
+def model_findings(card: ModelCard, held: Loaded | None) -> list[Finding]:
+    """Judge a model by what the server tells of it; ``held`` says how it is loaded, if it is."""
+    tools, thinks = _known(card.can_call_tools), "always" if card.thinking_only else _known(card.can_think)
+    able = card.can_call_tools is not False
+    found = [
+        Finding(
+            "Capabilities",
+            f"tools {tools}, thinking {thinks}",
+            ok=able,
+            advice=""
+            if able
+            else f"It cannot shop without tools. Choose one that can: ollama pull {PREFERRED_MODEL}",
+        ),
+        _context(card.context_length, held),
+    ]
+    if card.can_call_tools is not None:  # else the server has told nothing of it
+        found.append(Finding("Template", GO_TEMPLATE if card.garbles_tools else OWN_TEMPLATE))
+    return found
+
+
+def _context(most: int | None, held: Loaded | None) -> Finding:
+    """Judge the context: the model's own, what the server gives it now, and what is asked for."""
+    ours, now = ModelOptions().num_ctx, "not loaded"
+    if held:
+        now = "loaded with " + (f"{held.context_length:,}" if held.context_length else "an unknown context")
+        if held.on_gpu is not None:
+            now += f", {held.on_gpu:.0%} on the GPU"
+    found = f"the model's {f'{most:,}' if most else 'unknown'}; server: {now}; ours {ours:,}"
+    if most and most < ours:
+        return Finding("Context", found, ok=False, advice=f"Ask for what the model has: --num-ctx {most}")
+    if held and held.context_length and held.context_length < ours:
+        advice = (
+            "Loaded by another program, or short of memory: the next question loads it anew. Or: --num-ctx 8192"
+        )
+        return Finding("Context", found, ok=False, advice=advice)
+    return Finding("Context", found)
+
+
+def _others(server: ServerState) -> str:
+    names = ", ".join(_printable(model.name) for model in server.models[:MOST_NAMED])
+    return f"; the server has {names}" if names else "; the server has no models"
+
+
+def _printable(text: str) -> str:
+    """A server's words without what would steer a terminal."""
+    return "".join(mark for mark in text if mark.isprintable())[:100]
+
+
+def _known(fact: bool | None) -> str:
+    return "unknown" if fact is None else "yes" if fact else "no"

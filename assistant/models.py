@@ -20,10 +20,15 @@ class UnknownModel(ValueError):
 
 @dataclass(frozen=True)
 class Choice:
-    """A model, why it was chosen in one sentence, and the commands that would bring a better one."""
+    """A model by its name, why it was chosen in one sentence, and the commands that would bring a better one.
+
+    ``name`` and ``label`` say what ``model.info`` says, which asks the server for the rest.
+    """
 
     model: ChatModel
     why: str
+    name: str
+    label: str
     commands: tuple[str, ...] = ()
 
 
@@ -42,23 +47,29 @@ def choose(
     """
     wanted = name or chosen_model()
     if wanted == OFFLINE:
-        return Choice(
-            OfflineModel(pause=pause), "The offline stand-in was asked for: rules, not a language model."
-        )
+        return _ours(OfflineModel(pause=pause), "The offline stand-in was asked for: rules, not a language model.")
     if wanted and wanted.startswith("script:"):
         script = (scripts or {}).get(wanted)
         if script is None:
             known = ", ".join(sorted(scripts or {})) or "none"
             raise UnknownModel(f'There is no script called "{wanted}". There are: {known}.')
-        return Choice(script, f"{wanted} was asked for: prepared replies, not a language model.")
+        return _ours(script, f"{wanted} was asked for: prepared replies, not a language model.")
     if wanted:
-        return Choice(OllamaModel(wanted), f"{wanted} was asked for.")
+        return _on_ollama(wanted, f"{wanted} was asked for.")
     state = server or find_server()
     if has_model(state, PREFERRED_MODEL):
-        return Choice(OllamaModel(PREFERRED_MODEL), f"Ollama is running and has {PREFERRED_MODEL}.")
+        return _on_ollama(PREFERRED_MODEL, f"Ollama is running and has {PREFERRED_MODEL}.")
     missing = (
         f"Ollama is running but {PREFERRED_MODEL} is not pulled" if state.reachable else "Ollama is not running"
     )
     commands = COMMANDS[1:] if state.reachable else COMMANDS
     why = f"{missing}, so the offline stand-in answers: rules, not a language model."
-    return Choice(OfflineModel(pause=pause), why, commands)
+    return _ours(OfflineModel(pause=pause), why, commands)
+
+
+def _ours(model: ChatModel, why: str, commands: tuple[str, ...] = ()) -> Choice:
+    return Choice(model, why, model.info.name, model.info.label, commands)
+
+
+def _on_ollama(name: str, why: str) -> Choice:
+    return Choice(OllamaModel(name), why, name, f"{name} on Ollama")

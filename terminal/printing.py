@@ -10,7 +10,7 @@ from rich.text import Text
 import store
 from agent.archive import RunSummary
 from agent.models import Delta
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, ModelReply
 from assistant.doctor import Finding
 
 SHOWN_CHARS = 160
@@ -46,13 +46,12 @@ def event_line(event: AnyEvent | Delta) -> str:
             return f"user: {short(event.text)}"
         case "model_request":
             place = "wrap-up" if event.wrap_up else f"step {event.step}"
-            return f"{place}: about {event.estimated_input_tokens:,} tokens, {event.new_tokens:,} of them new"
+            lost = "" if event.prefix_kept else "; its beginning changed, so the server's cache of it was lost"
+            return (
+                f"{place}: about {event.estimated_input_tokens:,} tokens, {event.new_tokens:,} of them new{lost}"
+            )
         case "model_reply":
-            usage = event.usage
-            mark = "~" if usage.estimated else ""
-            counts = f"{mark}{_count(usage.input_tokens)} in, {mark}{_count(usage.output_tokens)} out"
-            said = event.error.message if event.error else event.text
-            return f"  model ({counts}){': ' + short(said) if said.strip() else ''}"
+            return "\n".join(reply_lines(event))
         case "tool_started":
             return f"  {event.call.name}({arguments_text(event.call.arguments)})"
         case "tool_finished":
@@ -73,6 +72,36 @@ def event_line(event: AnyEvent | Delta) -> str:
             return ""
 
 
+def reply_lines(reply: ModelReply) -> list[str]:
+    """What a reply took and said, in one line, and a line for each thing that was wrong with it."""
+    usage = reply.usage
+    mark = "~" if usage.estimated else ""
+    counts = f"{mark}{_count(usage.input_tokens)} in, {mark}{_count(usage.output_tokens)} out"
+    said = reply.error.message if reply.error else reply.text
+    first = (
+        f"  model ({'; '.join(filter(None, [counts, _times(reply)]))}){': ' + short(said) if said.strip() else ''}"
+    )
+    lines = [f"repaired: {short(text)}" for text in reply.repairs]
+    lines += [f"warning: {short(text)}" for text in reply.warnings]
+    if reply.unusable:
+        lines.append(f"unusable: {reply.unusable.replace('_', ' ')}")
+    if reply.prompt_cut:
+        lines.append("warning: the server cut the prompt, so nothing that was asked for was run")
+    return [first, *(f"    {line}" for line in lines)]
+
+
+def _times(reply: ModelReply) -> str:
+    """The times a server told, and how fast the model wrote; without them, the whole as we measured it."""
+    times, written = reply.timings_ms, reply.usage.output_tokens
+    told = {"load": times.load, "prompt": times.prompt, "writing": times.generation}
+    known = [f"{name} {ms / 1000:.1f} s" for name, ms in told.items() if ms is not None]
+    if times.generation and written and not reply.usage.estimated:
+        known.append(f"{written / (times.generation / 1000):,.1f} tokens/s")
+    if not known and times.total is not None:
+        known = [f"{times.total / 1000:.1f} s"]
+    return ", ".join(known)
+
+
 def draw_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     """Print the latest runs, one a line."""
     if not runs:
@@ -87,12 +116,12 @@ def draw_runs(console: Console, runs: Sequence[RunSummary]) -> None:
 
 
 def draw_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Print what the doctor found, one a line, with what to do below it."""
+    """Print what the doctor found as one table, with what to do about each problem."""
     table = Table("", "What", "Finding", "What to do", box=None, pad_edge=False)
     for finding in findings:
         mark = Text("ok", style="green") if finding.ok else Text("!", style="bold yellow")
         table.add_row(mark, finding.what, Text(finding.found), Text(finding.advice))
-    console.print(table)
+    console.print(table, soft_wrap=False)
 
 
 def arguments_text(arguments: dict[str, object]) -> str:

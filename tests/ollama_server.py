@@ -67,6 +67,8 @@ class OllamaServer:
         self.pulls: list[Body] = []
         self.disconnects: list[float] = []
         """When a client went away in the middle of an answer, on the monotonic clock."""
+        self.loading = False
+        """While true, /api/ps lists no model: whatever was asked for is still being loaded."""
         self.connections = 0
         self._news = threading.Condition()
         self._loop = asyncio.new_event_loop()
@@ -136,7 +138,7 @@ class OllamaServer:
             case "/api/tags":
                 return {"body": {"models": [self._listed(name) for name in self.models]}}
             case "/api/ps":
-                loaded = {asked.get("model"): asked for asked in self.requests}
+                loaded = {} if self.loading else {asked.get("model"): asked for asked in self.requests}
                 return {"body": {"models": [self._loaded(name) | self._listed(name) for name in loaded]}}
             case "/api/show" if body.get("model") in self.models:
                 return {"body": self._shown()}

@@ -9,9 +9,10 @@ from assistant.models import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
 from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.glass import draw_glass
+from ui.model_panel import draw_models
 from ui.opened import OPENED
 from ui.safe import safe_label
-from ui.sidebar import draw_limits, draw_model_picker
+from ui.sidebar import draw_limits
 from ui.visit import Visit
 
 TICK_SECONDS = 0.5
@@ -62,7 +63,7 @@ def draw_sidebar(visit: Visit, choice: Choice) -> None:
     st.title("Glass Bookshop")
     st.caption("A shopping assistant whose loop you can see through.")
     st.button("New conversation", on_click=visit.begin_anew, icon=":material/add:", width="stretch")
-    draw_model_picker(visit.model_names(), choice, lambda: OPENED.server(afresh=True))
+    draw_models(choice, visit.model_names(choice.name), visit.choose_model)
     draw_limits()
     people = {person.id: person.name for person in store.list_customers(visit.shop.engine)}
     st.selectbox(
@@ -96,7 +97,7 @@ def draw_welcome(visit: Visit, choice: Choice) -> None:
     with st.container(horizontal=True):
         for label, text in SUGGESTIONS.items():
             st.button(label, on_click=visit.ask, args=(text,))
-    who = safe_label(choice.model.info.label)
+    who = safe_label(choice.label)
     st.caption(f"Answered by {who}. Every step of the loop, every token and the cart show beside the chat.")
 
 

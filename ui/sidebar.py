@@ -1,6 +1,5 @@
-"""The sidebar: who asks, which model answers, and every limit of the run."""
+"""The sidebar's settings: every limit of the run, and how the model is asked; all of them live in the address."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,9 +7,7 @@ import streamlit as st
 
 from agent.limits import PRESETS, Limits
 from agent.models import ModelOptions
-from assistant.models import Choice
 from assistant.settings import Settings
-from ui.safe import safe_label
 
 OFF = "off"
 SLIDERS: dict[str, tuple[str, list[Any], str]] = {
@@ -48,6 +45,13 @@ SLIDERS: dict[str, tuple[str, list[Any], str]] = {
     ),
     "repeat_stop_at": ("Same call: stop at the", [2, 3, 4, 5, 6, OFF], "This call ends the run."),
 }
+CONTEXT: dict[str, tuple[str, list[Any], str]] = {
+    "num_ctx": (
+        "Context, tokens",
+        [2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
+        "The room for prompt and answer to ask for. More takes more memory; a change loads the model anew.",
+    )
+}
 SHOWN_AT_ONCE = 4
 """How many of the sliders are shown without opening anything."""
 SWITCHES = {
@@ -56,31 +60,17 @@ SWITCHES = {
 }
 DEFAULTS: dict[str, Any] = {
     name: OFF if value is None else int(value) for name, value in Limits().model_dump().items()
-} | {"search_size": Settings().search_size}
+} | {"search_size": Settings().search_size, "num_ctx": ModelOptions().num_ctx}
 
 
 def current_settings() -> Settings:
     """The settings as the sliders stand."""
     seed_settings()
-    chosen = {name: st.session_state[name] for name in (*SLIDERS, *SWITCHES)}
-    search_size, think = chosen.pop("search_size"), chosen.pop("think")
+    chosen = {name: st.session_state[name] for name in (*SLIDERS, *CONTEXT, *SWITCHES)}
+    search_size = chosen.pop("search_size")
+    options = replace(ModelOptions(), num_ctx=chosen.pop("num_ctx"), think=chosen.pop("think"))
     limits = Limits(**{name: None if value == OFF else value for name, value in chosen.items()})
-    return Settings(limits, replace(ModelOptions(), think=think), search_size)
-
-
-def draw_model_picker(names: Sequence[str], choice: Choice, look_again: Callable[[], None]) -> None:
-    """Draw the choice of models, why this one answers, and what brings a better one."""
-    st.selectbox(
-        "Model",
-        names,
-        key="model",
-        index=names.index(choice.model.info.name) if choice.model.info.name in names else 0,
-        help="Models of the Ollama server, and the offline stand-in: rules, not a language model.",
-    )
-    st.caption(safe_label(choice.why, 300))
-    if choice.commands:
-        st.code("\n".join(choice.commands), language="bash")
-        st.button("Look for Ollama again", on_click=look_again, width="stretch")
+    return Settings(limits, options, search_size)
 
 
 @st.fragment
@@ -90,12 +80,11 @@ def draw_limits() -> None:
     st.pills("Limits", list(PRESETS), key="preset", on_change=_use_preset, wrap=True, help="Named sets of limits.")
     names = list(SLIDERS)
     for name in names[:SHOWN_AT_ONCE]:
-        _draw_slider(name)
+        draw_slider(name)
     with st.expander("More limits and settings"):
         for name in names[SHOWN_AT_ONCE:]:
-            _draw_slider(name)
-        for name, (label, text) in SWITCHES.items():
-            st.toggle(label, key=name, bind="query-params", help=text)
+            draw_slider(name)
+        draw_switch("wrap_up")
     st.caption(_consequence(current_settings().limits))
 
 
@@ -104,16 +93,24 @@ def seed_settings() -> None:
 
     A slider that the browser has not shown yet has no value of its own; without this it would fall to its lowest.
     """
-    for name, (_, options, _) in SLIDERS.items():
+    for name, (_, options, _) in (SLIDERS | CONTEXT).items():
         written = {_shown(option): option for option in options}
         st.session_state.setdefault(name, written.get(st.query_params.get(name, ""), DEFAULTS[name]))
     for name in SWITCHES:
         st.session_state.setdefault(name, st.query_params.get(name, "true").lower() != "false")
 
 
-def _draw_slider(name: str) -> None:
-    label, options, text = SLIDERS[name]
-    st.select_slider(label, options, key=name, help=text, format_func=_shown, bind="query-params")
+def draw_slider(name: str) -> None:
+    """Draw the slider of one setting."""
+    label, options, text = (SLIDERS | CONTEXT)[name]
+    # The address names what is not the default, so the widget has to know it; a seeded value counts before it.
+    st.select_slider(label, options, DEFAULTS[name], key=name, help=text, format_func=_shown, bind="query-params")
+
+
+def draw_switch(name: str) -> None:
+    """Draw the switch of one setting."""
+    label, text = SWITCHES[name]
+    st.toggle(label, True, key=name, bind="query-params", help=text)
 
 
 def _use_preset() -> None:

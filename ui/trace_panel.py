@@ -1,44 +1,24 @@
 """The steps of a run: what the model was asked, what it said, which calls it made and what came back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import streamlit as st
 
-from agent.trace import AnyEvent, GuardDecision, ModelReply, ModelRequest, ToolFinished
+from agent.trace import AnyEvent, GuardDecision, ModelReply, ToolFinished
 from ui.safe import plain, safe_label, safe_markdown
+from ui.steps import Step, step_icon, step_label, steps_of, tokens_text
+from ui.timings import CACHE_LOST, parts_line, step_parts
 
 SHOWN_CHARS = 4_000
-
-
-@dataclass
-class Step:
-    """The events of one model call and of what followed from it."""
-
-    name: str
-    request: ModelRequest
-    reply: ModelReply | None = None
-    before: list[AnyEvent] = field(default_factory=list)
-    after: list[AnyEvent] = field(default_factory=list)
-
-
-def steps_of(events: Sequence[AnyEvent]) -> list[Step]:
-    """Group the events of a run by model call; what comes before a call (notes, news of the shop) goes with it."""
-    steps: list[Step] = []
-    waiting: list[AnyEvent] = []
-    for event in events:
-        match event.kind:
-            case "model_request":
-                name = "Wrap-up" if event.wrap_up else f"Step {event.step}"
-                steps.append(Step(name, event, before=waiting))
-                waiting = []
-            case "model_reply" if steps:
-                steps[-1].reply = event
-            case "note" | "shop_changed":
-                waiting.append(event)
-            case "tool_finished" | "guard_decision" if steps:
-                steps[-1].after.append(event)
-    return steps
+UNUSABLE = {
+    "empty": "The reply was empty: neither an answer nor a call.",
+    "cut_by_length": "The reply reached the limit of its length before it was an answer or a call.",
+    "only_thinking": "The model only thought, and gave neither an answer nor a call.",
+    "call_as_text": "The model wrote a call as text. It was not run.",
+    "call_in_thinking": "The model wrote a call inside its thinking. It was not run.",
+}
+"""Why a whole reply could not be used, in words."""
+PROMPT_CUT = "The server cut the prompt: the model did not see all of it, so nothing it asked for was run."
 
 
 def draw_trace(events: Sequence[AnyEvent], key: str, doing: str = "") -> None:
@@ -49,40 +29,11 @@ def draw_trace(events: Sequence[AnyEvent], key: str, doing: str = "") -> None:
         return
     for number, step in enumerate(steps):
         waiting = step.reply is None and bool(doing)
-        icon = "spinner" if waiting else _icon(step)
+        icon = "spinner" if waiting else step_icon(step)
         with st.expander(
             step_label(step, doing if waiting else ""), type="step", icon=icon, key=f"{key}-{number}"
         ):
             _draw_step(step, f"{key}-{number}")
-
-
-def step_label(step: Step, doing: str = "") -> str:
-    """One line for a step: its calls or its answer, tokens and seconds."""
-    reply = step.reply
-    if reply is None:
-        return f"{step.name} · {safe_label(doing or 'no reply')}"
-    called = ", ".join(safe_label(call.name) for call in reply.tool_calls)
-    what = "failed" if reply.error else called or ("answer" if reply.text.strip() else "empty reply")
-    parts = [step.name, what, _tokens(reply)]
-    if reply.timings_ms.total is not None:
-        parts.append(f"{reply.timings_ms.total / 1000:.1f} s")
-    return " · ".join([*parts, *_troubles(step)])
-
-
-def _troubles(step: Step) -> list[str]:
-    """What went wrong in a step, in words: its icon alone says nothing to who cannot see it."""
-    failed = sum(event.kind == "tool_finished" and not event.ok for event in step.after)
-    decided = [event.action for event in step.after if event.kind == "guard_decision"]
-    words = ["a guard stopped the run"] if "stop" in decided else ["a guard acted"] if decided else []
-    return words + (["a call failed"] if failed and not decided else [])
-
-
-def _icon(step: Step) -> str:
-    if step.reply is None or step.reply.error:
-        return ":material/error:"
-    stopped = any(event.kind == "guard_decision" for event in step.after)
-    failed = any(event.kind == "tool_finished" and not event.ok for event in step.after)
-    return ":material/block:" if stopped else ":material/warning:" if failed else ":material/check:"
 
 
 def _draw_step(step: Step, key: str) -> None:
@@ -96,6 +47,17 @@ def _draw_step(step: Step, key: str) -> None:
     if reply is None:
         return
     st.caption(_reply_facts(reply))
+    if times := parts_line(step_parts(request, reply, step.after)):
+        st.caption(f"Time: {times}")
+    if not request.prefix_kept:
+        st.caption(f":material/cached: {CACHE_LOST}")
+    _draw_said(reply, key)
+    for event in step.after:
+        _draw_result(event)
+
+
+def _draw_said(reply: ModelReply, key: str) -> None:
+    """Draw what the model thought and said, and what was wrong with it."""
     if reply.thinking:
         with st.expander("Thinking", type="compact", key=f"{key}-thinking"):
             st.text(plain(reply.thinking, SHOWN_CHARS))
@@ -103,10 +65,14 @@ def _draw_step(step: Step, key: str) -> None:
         st.markdown(safe_markdown(reply.text, SHOWN_CHARS))
     if reply.error:
         st.error(safe_markdown(reply.error.message))
-    for text in (*reply.repairs, *reply.warnings):
-        st.caption(f"Note: {safe_label(text, 300)}")
-    for event in step.after:
-        _draw_result(event)
+    if reply.unusable:
+        st.warning(UNUSABLE[reply.unusable])
+    if reply.prompt_cut:
+        st.warning(PROMPT_CUT)
+    for text in reply.warnings:
+        st.warning(safe_label(text, 300))
+    for text in reply.repairs:
+        st.caption(f"Repaired: {safe_label(text, 300)}")
 
 
 def _draw_result(event: AnyEvent) -> None:
@@ -155,20 +121,8 @@ def _result_facts(event: ToolFinished) -> list[str]:
 
 
 def _reply_facts(reply: ModelReply) -> str:
-    facts = [
-        f"The model counted {_tokens(reply)}." if not reply.usage.estimated else f"Estimated: {_tokens(reply)}."
-    ]
-    times = reply.timings_ms
-    named = [("load", times.load), ("prompt", times.prompt), ("first token", times.first_token)]
-    named += [("writing", times.generation), ("in all", times.total)]
-    known = [f"{name} {value / 1000:.2f} s" for name, value in named if value is not None]
-    return " ".join([*facts, ", ".join(known)])
-
-
-def _tokens(reply: ModelReply) -> str:
     usage = reply.usage
-    mark = "~" if usage.estimated else ""
-    sent, written = (
-        "unknown" if count is None else f"{mark}{count:,}" for count in (usage.input_tokens, usage.output_tokens)
+    counted = (
+        f"Estimated: {tokens_text(reply)}." if usage.estimated else f"The model counted {tokens_text(reply)}."
     )
-    return f"{sent} in + {written} out"
+    return counted if usage.cached_tokens is None else f"{counted} {usage.cached_tokens:,} in were cached."

@@ -20,6 +20,8 @@ from ui.sidebar import current_settings
 WORD_PAUSE = 0.03
 """Seconds between the words of the offline stand-in, so that its answer can be seen coming."""
 VISITOR_COOKIE = "visitor"
+OUR_PREFIXES = ("script:", "replay:")
+MOST_MODELS = 200
 ADDRESS = "c"
 """The name of the conversation's handle in the address of the page."""
 
@@ -80,13 +82,19 @@ class Visit:
 
     def choice(self) -> Choice:
         """The model that answers, and why."""
-        wanted = st.session_state.get("model") or None
+        wanted = st.session_state.get("wanted_model") or None
         return choose(wanted, server=OPENED.server(), scripts=scripted_models(), pause=WORD_PAUSE)
 
-    def model_names(self) -> list[str]:
-        """The models to choose from: the preferred one, the server's, the stand-in, and one that was set."""
-        names = [PREFERRED_MODEL, *(model.name for model in OPENED.server().models), OFFLINE]
-        return list(dict.fromkeys([*names, chosen_model() or OFFLINE]))
+    def choose_model(self, name: str) -> None:
+        """Let a model answer from now on, whatever the best one is."""
+        st.session_state.wanted_model = name
+
+    def model_names(self, chosen: str) -> list[str]:
+        """The models to choose from: the preferred one, the server's, the stand-in, and what was set or chosen."""
+        # A server may call a model anything; the names that are ours are not the server's to give.
+        theirs = [model.name for model in OPENED.server().models if not model.name.startswith(OUR_PREFIXES)]
+        names = [PREFERRED_MODEL, *theirs[:MOST_MODELS], OFFLINE, chosen_model() or OFFLINE, chosen]
+        return list(dict.fromkeys(names))
 
     def ask(self, text: str) -> None:
         """Start a run with a message; one that cannot be answered now stays in the box, and it is said why."""

@@ -8,12 +8,12 @@ from agent.history import Message
 from agent.shapes import ModelInfo
 from agent.trace import ModelReply
 
-DeltaKind = Literal["text_delta", "thinking_delta"]
+DeltaKind = Literal["text_delta", "thinking_delta", "phase"]
 
 
 @dataclass(frozen=True)
 class Delta:
-    """A piece of an answer or of thinking as it comes: for drawing, never stored."""
+    """A piece of an answer or of thinking as it comes, or what a model that is silent does: never stored."""
 
     kind: DeltaKind
     text: str

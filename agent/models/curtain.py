@@ -1,20 +1,28 @@
-"""What of a reply may be drawn while it comes: neither thinking nor the markup of a call is ever shown as an answer."""
+"""What may be drawn of a reply while it comes: never thinking, or the markup of a call, as an answer."""
 
 import re
 from typing import Literal
 
 from agent.models import Delta
 
-THOUGHT, THOUGHT_ENDS = "<think>", "</think>"
-CALL_MARKS = ("<tool_call", "<function")
-"""With these begins a call wherever they stand, so that nothing after them is drawn."""
-OPENERS = (*CALL_MARKS, "<|", "```", "{")
-"""With these, at the very beginning, a text is markup or data: the reply will tell which."""
+THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+LONGEST_MARK = len("</thinking>")
 
-_ARRAY = re.compile(r"\[\s*(?:[\[{].*)?\Z", re.DOTALL)
-"""The beginning of a JSON array of objects; ``[2] The Last Lighthouse`` is none."""
+_MARKUP = r"</?tool_call|</?function|<\||</s>|\[TOOL_CALLS|```|~~~|\{\s*[\"'}]"
+MARKUP = re.compile(_MARKUP, re.IGNORECASE)
+"""With one of these begins what may be a call, wherever it stands: from there on nothing is drawn."""
+OPENER = re.compile(rf"{_MARKUP}|\{{|\[\s*[\[{{]", re.IGNORECASE)
+"""So it does with these where they open a text; ``[2] The Last Lighthouse`` is no data."""
+ECHO = re.compile(r"\s*/(?:no_)?think\s*", re.IGNORECASE)
+"""A switch of the template that models repeat at the end of an answer."""
+UNSURE = re.compile(
+    r"(?:<[/|a-z_]{0,10}|\[\s{0,20}[a-z_]{0,10}|`{1,2}|~{1,2}|\{\s{0,20}|\s{0,20}/[a-z_]{0,8}\s{0,20})\Z",
+    re.IGNORECASE,
+)
+"""An end that may turn out to be the beginning of any of these."""
 
-State = Literal["doubtful", "beginning", "thinking", "open", "drawn"]
+State = Literal["doubtful", "beginning", "thinking", "open", "shut"]
 
 
 class Curtain:
@@ -30,80 +38,90 @@ class Curtain:
         self._held: list[str] = []
         self._tail = ""
 
+    def trust(self) -> None:
+        """Hold no text for fear that it is thinking, where none is held yet."""
+        if self._state == "doubtful" and not self._held:
+            self._state = "beginning"
+
     def show(self, delta: Delta) -> list[Delta]:
         """Take the next delta; thinking that comes apart is always drawn."""
         if delta.kind == "text_delta":
             return self._read(delta.text)
-        if self._state == "doubtful" and not self._held:
-            self._state = "beginning"  # this server tells them apart
+        self.trust()  # this server tells them apart
         return [delta]
 
     def end(self) -> list[Delta]:
-        """What a whole reply still had to be held for: text that was no thinking, and ends that were no marks."""
-        held, self._tail = self._tail, ""
+        """What a whole reply still had to be held for and is fit to be drawn now."""
         if self._state == "doubtful":
-            held, self._state = "".join(self._held), "beginning"
-            return [*self._read(held), *self.end()]
+            self._state, self._tail = "beginning", ""
+            return self._read("".join(self._held)) + self.end()
+        last, self._tail = self._tail, ""
         if self._state == "thinking":
-            return _thinking(held)
-        return _text(held) if self._state == "open" or not held.startswith(OPENERS) else []
+            return _thinking(last)
+        cut_mark = len(last) > 1 and last.startswith(("<", "[", "`", "~", "{"))
+        return [] if cut_mark or ECHO.fullmatch(last) else _text(last)
 
     def _read(self, text: str) -> list[Delta]:
+        if self._state == "doubtful":
+            return self._doubt(text)
+        text, self._tail = self._tail + text, ""
         match self._state:
-            case "doubtful":
-                return self._doubt(text)
             case "beginning":
-                return self._begin(self._tail + text)
+                return self._begin(text.lstrip())
             case "thinking":
-                before, mark, after = self._until((THOUGHT_ENDS,), text)
-                if not mark:
-                    return _thinking(before)
-                self._state = "beginning"
-                return _thinking(before) + self._read(after.removeprefix(THOUGHT_ENDS))
+                return self._think(text)
             case "open":
-                before, mark, _ = self._until(CALL_MARKS, text)
-                self._state = "drawn" if mark else "open"
-                return _text(before)
+                return self._speak(text)
         return []
 
     def _doubt(self, text: str) -> list[Delta]:
-        """Hold the text until the thinking that it may be has ended."""
+        """Hold the text until the thinking that it may be has ended; its end may be cut in two."""
         self._held.append(text)
+        opened = len(self._held) <= LONGEST_MARK and THOUGHT.match("".join(self._held).lstrip())
         seen = self._tail + text
-        self._tail = seen[1 - len(THOUGHT_ENDS) :]
-        if THOUGHT_ENDS not in seen:
+        self._tail = seen[1 - LONGEST_MARK :]
+        if not opened and not THOUGHT_ENDS.search(seen):
             return []
-        thought, _, answer = "".join(self._held).partition(THOUGHT_ENDS)
-        self._state, self._tail = "beginning", ""
-        return _thinking(thought.lstrip().removeprefix(THOUGHT)) + self._read(answer)
+        self._state, self._tail = "beginning" if opened else "thinking", ""
+        return self._read("".join(self._held))
 
     def _begin(self, text: str) -> list[Delta]:
         """Decide by the first characters what the text is."""
-        self._tail = text = text.lstrip()
-        if text.startswith(THOUGHT):
-            self._state, self._tail = "thinking", ""
-            return self._read(text.removeprefix(THOUGHT))
-        if text.startswith(OPENERS) or _ARRAY.match(text):
-            self._tail = text[:2] if text.startswith("[") else text[:1]
-            self._state = "drawn" if len(text) > 2 else self._state
+        if mark := THOUGHT.match(text) or THOUGHT_ENDS.match(text):
+            self._state = "thinking" if mark.re is THOUGHT else "beginning"
+            return self._read(text[mark.end() :])
+        if OPENER.match(text):
+            self._state = "shut"
             return []
-        if any(mark.startswith(text) for mark in (THOUGHT, *OPENERS)):
+        if not text or UNSURE.match(text):
+            self._tail = text
             return []
-        self._state, self._tail = "open", ""
+        self._state = "open"
         return self._read(text)
 
-    def _until(self, marks: tuple[str, ...], text: str) -> tuple[str, bool, str]:
-        """What stands before the first mark, whether there is one, and the rest; an end that may be one is held."""
-        seen, self._tail = self._tail + text, ""
-        places = [place for mark in marks if (place := seen.find(mark)) >= 0]
-        if places:
-            return seen[: min(places)], True, seen[min(places) :]
-        longest = max(map(len, marks))
-        for at in range(max(len(seen) - longest + 1, 0), len(seen)):
-            if any(mark.startswith(seen[at:]) for mark in marks):
-                self._tail = seen[at:]
-                return seen[:at], False, ""
-        return seen, False, ""
+    def _think(self, text: str) -> list[Delta]:
+        if end := THOUGHT_ENDS.search(text):
+            self._state = "beginning"
+            return _thinking(text[: end.start()]) + self._read(text[end.end() :])
+        return _thinking(self._without_end(text))
+
+    def _speak(self, text: str) -> list[Delta]:
+        """Draw up to the first mark; what came before an end of thinking was thought, but is drawn already."""
+        end, markup = THOUGHT_ENDS.search(text), MARKUP.search(text)
+        if end and not (markup and markup.start() < end.start()):
+            self._state = "beginning"
+            return _text(text[: end.start()]) + self._read(text[end.end() :])
+        if markup:
+            self._state = "shut"
+            return _text(text[: markup.start()])
+        return _text(self._without_end(text))
+
+    def _without_end(self, text: str) -> str:
+        """The text without an end that may be the beginning of a mark, which is kept for the next time."""
+        unsure = UNSURE.search(text, max(len(text) - 60, 0))
+        at = unsure.start() if unsure else len(text)
+        self._tail = text[at:]
+        return text[:at]
 
 
 def _text(text: str) -> list[Delta]:

@@ -19,9 +19,6 @@ LONGEST_ERROR = 64_000
 SENT_OPTIONS = ("num_ctx", "num_predict", "temperature", "seed")
 """Those of ModelOptions that Ollama takes under ``options``."""
 
-PLAIN = {"Accept-Encoding": "identity"}
-"""Nothing packed, so that what is read is what was counted."""
-
 _NO_DATA = (":", "event:", "id:", "retry:", "[DONE]")
 """How lines of server-sent events begin that hold no part of an answer."""
 
@@ -32,29 +29,29 @@ def asking(model: str, options: ModelOptions) -> dict[str, Any]:
     return {"model": model, "options": sent, "keep_alive": options.keep_alive}
 
 
-async def chat(client: AsyncClient, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+def chat(client: AsyncClient, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
     """Stream one reply, an object a line.
 
     Raises Refused for what the server refuses, before or in mid-answer, TooLong, and ValueError for lines that are
     no objects. The package's own ``chat()`` can send neither ``truncate`` nor ``shift``.
     """
-    async with aclosing(post(client, "/api/chat", {**body, "truncate": False, "shift": False})) as parts:
-        async for part in parts:
-            yield part
+    return post(client, "/api/chat", {**body, "truncate": False, "shift": False})
 
 
 async def post(client: AsyncClient, path: str, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
     """Stream what a server answers to a request, an object a line; raises what ``chat`` raises."""
     whole = {**body, "stream": True}
-    async with client._client.stream("POST", path, json=whole, headers=PLAIN) as response:
-        # Raw, as httpx would unpack a thousandfold what a proxy packed unasked.
-        async with aclosing(response.aiter_raw()) as chunks:
-            if not response.is_success or "html" in response.headers.get("content-type", ""):
-                raise Refused(await _beginning(chunks), response.status_code)
-            async with aclosing(_lines(chunks)) as lines:
-                async for line in lines:
-                    if part := _part(line):
-                        yield part
+    # Raw, as httpx would unpack a thousandfold what a proxy packed unasked.
+    async with (
+        client._client.stream("POST", path, json=whole) as response,
+        aclosing(response.aiter_raw()) as chunks,
+    ):
+        if not response.is_success or "html" in response.headers.get("content-type", ""):
+            raise Refused(await _beginning(chunks), response.status_code)
+        async with aclosing(_lines(chunks)) as lines:
+            async for line in lines:
+                if part := _part(line):
+                    yield part
 
 
 async def get(client: AsyncClient, path: str) -> dict[str, Any]:

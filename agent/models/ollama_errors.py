@@ -33,7 +33,12 @@ class Refused(Exception):
     @property
     def is_page(self) -> bool:
         """Whether this is for a browser, so not from Ollama."""
-        return self.words.lstrip().startswith("<")
+        return self.words.lstrip("\ufeff \r\n\t").startswith("<")
+
+    @property
+    def for_the_record(self) -> str:
+        """The server's words on one line, for those who look into the trace; nothing where it is a page."""
+        return "" if self.is_page else " ".join(self.words.split())[:300]
 
     @property
     def readable(self) -> str | None:

@@ -28,6 +28,7 @@ FAILURES = (
 )
 """All that is raised when a server misbehaves; the last five come from answers of a wrong shape."""
 
+
 @dataclass(frozen=True)
 class Symptom:
     """A sign of trouble, the stop reason it leads to, one line for people, and whether to ask again.
@@ -44,15 +45,15 @@ class Symptom:
 
 refuses_thinking = says("not support(ed)? thinking|full thinking support|think value .* not supported")
 
-PROXY = "A proxy answered in Ollama's place{status}. Set NO_PROXY=localhost, or unset HTTP_PROXY"
+PROXY = "A proxy answered in Ollama's place{status}. Name Ollama's address in NO_PROXY, or unset HTTP_PROXY"
 
 SYMPTOMS = (
     # hang-hours, timeout-aborts-load: a request that was given up makes the server begin anew, so never again
     Symptom(
         never_began,
         "model_error",
-        "Ollama gave no answer within {seconds} s. It may still be loading {model}: warm the model up, or choose a "
-        "smaller one",
+        "Ollama gave no answer within {seconds} s. It may still be loading {model}: warm the model up, or "
+        "choose a smaller one",
     ),
     Symptom(raised(Silent), "model_error", "Ollama fell silent in mid-answer: nothing came for {seconds} s"),
     # refused-while-streaming
@@ -65,7 +66,7 @@ SYMPTOMS = (
     Symptom(
         raised(BadAddress, httpx.InvalidURL, httpx.UnsupportedProtocol),
         "model_unavailable",
-        "OLLAMA_HOST is not an address. Unset it, or set it like: export OLLAMA_HOST=localhost",
+        "OLLAMA_HOST is not an address. Unset it, or set it to the name of a computer and a port",
     ),
     # html-error-from-proxy, empty-502-from-proxy
     Symptom(shows_a_page, "model_unavailable", PROXY),
@@ -97,7 +98,8 @@ SYMPTOMS = (
     Symptom(
         says("more system memory|out[ -]of[ -]memory|cudamalloc|(unable|failed) to allocate|terminated: .*killed"),
         "model_unavailable",
-        "The model {model} does not fit into memory. Set a smaller --num-ctx, choose a smaller model, or free memory",
+        "The model {model} does not fit into memory. Set a smaller --num-ctx, choose a smaller model, or "
+        "free memory",
     ),
     Symptom(
         says("timed out waiting for"),
@@ -107,15 +109,15 @@ SYMPTOMS = (
     ),
     # a prompt too long, or one the server cut: user-question-dropped-500
     Symptom(
-        says("exceeds? the available context size|longer than the context|exceed_context_size"),
+        says("exceed.{0,30}context|longer than the context|prompt (is )?too long"),
         "context_window",
         "The conversation is too long for the model{numbers}. Start a new one, or set a larger --num-ctx",
     ),
     Symptom(
         says("no user (query|message) found"),
         "context_window",
-        "The conversation is too long for the model: Ollama cut your question away. Start a new one, or set a "
-        "larger --num-ctx",
+        "The conversation is too long for the model{numbers}: your question was cut away. Start a new one, or set "
+        "a larger --num-ctx",
     ),
     # keep-alive-string-400, args-string-in-history: the same again would be refused again
     Symptom(status(400), "model_error", "Ollama could not read the request{reported}"),
@@ -165,27 +167,27 @@ SYMPTOMS = (
 """The first sign that fits counts; names of cases stand beside what they need."""
 
 
-def fault_of(error: Exception, model: str, *, begun: bool = False) -> ModelFault:
+def fault_of(error: Exception, model: str, *, begun: bool = False, num_ctx: int | None = None) -> ModelFault:
     """Say in one readable line what a failure means; never markup, JSON or the name of a host.
 
-    ``begun``: part of an answer had come, so that a pause is no cure.
+    ``begun``: part of an answer had come, so that a pause is no cure. ``num_ctx``: the context asked for, tokens.
     """
     symptom = next(symptom for symptom in SYMPTOMS if symptom.sign(error))
     line = symptom.line.format(
         model=model,
         seconds=f"{error.seconds:g}" if isinstance(error, Silent) else "",
-        **_told(error) if isinstance(error, Refused) else {"status": ""},
+        **_told(error, num_ctx) if isinstance(error, Refused) else {"status": ""},
     )
     retry = "never" if begun and symptom.retry == "later" else symptom.retry
     return ModelFault(stop_reason=symptom.stop_reason, message=line, retry=retry)
 
 
-def _told(error: Refused) -> dict[str, str]:
+def _told(error: Refused, num_ctx: int | None) -> dict[str, str]:
     """What a server told, as parts of a sentence."""
-    asked, room = error.prompt_tokens, error.context_tokens
-    numbers = f": it has {asked:,} tokens, and {room:,} can be read at once" if asked and room else ""
+    asked, room = error.prompt_tokens, error.context_tokens or num_ctx
+    numbers = f" ({asked:,} tokens, and it reads {room:,} at once)" if asked and room else ""
     return {
         "status": f" (status {error.status})" if error.status else " while it was answering",
         "reported": f": {error.readable}" if error.readable else "",
-        "numbers": numbers or (f", which reads {room:,} tokens at once" if room else ""),
+        "numbers": numbers or (f" (it reads {room:,} tokens at once)" if room else ""),
     }

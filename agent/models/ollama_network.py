@@ -20,6 +20,9 @@ T = TypeVar("T")
 TIMEOUT = httpx.Timeout(None, connect=3.0)
 """Seconds; a model may be silent for minutes while it loads, so only connecting is timed here."""
 
+PLAIN = {"Accept-Encoding": "identity"}
+"""Nothing packed, so that what is read is what was counted."""
+
 LIMITS = httpx.Limits(max_connections=None)
 """No cap: a request cancelled in the instant of connecting keeps its place in the pool (httpcore 1.0) for ever."""
 
@@ -40,6 +43,17 @@ class Line:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run work to its end; not from within an event loop."""
         return self.loop.run_until_complete(work)
+
+    def hang_up(self) -> None:
+        """Close the connections and the loop, once all that was begun in it has ended."""
+        self.run(self._finish())
+        self.loop.close()
+
+    async def _finish(self) -> None:
+        await self.client._client.aclose()
+        # Generators of httpx that were left in the middle of an answer are closed by tasks of their own.
+        if begun := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(begun, timeout=1.0)
 
 
 class Switchboard:
@@ -69,8 +83,7 @@ class Switchboard:
             lines = [line for idle in self._idle.values() for line in idle]
             self._idle.clear()
         for line in lines:
-            line.run(line.client._client.aclose())
-            line.loop.close()
+            line.hang_up()
 
 
 @functools.cache
@@ -91,7 +104,12 @@ def _new_client(address: str) -> AsyncClient:
     try:
         url = httpx.URL(_parse_host(address))
         return AsyncClient(
-            address, timeout=TIMEOUT, limits=LIMITS, verify=_trust(), trust_env=not _is_here(url.host)
+            address,
+            timeout=TIMEOUT,
+            limits=LIMITS,
+            headers=PLAIN,
+            verify=_trust(),
+            trust_env=not _is_here(url.host),
         )
     except (ValueError, httpx.InvalidURL) as error:
         raise BadAddress(address) from error

@@ -21,7 +21,9 @@ def says(pattern: str) -> Sign:
 
 def status(*codes: int, empty: bool = False) -> Sign:
     """The sign that the server answered with one of these; ``empty``: and with nothing else."""
-    return lambda error: isinstance(error, Refused) and error.status in codes and not (empty and error.words.strip())
+    return lambda error: (
+        isinstance(error, Refused) and error.status in codes and not (empty and error.words.strip())
+    )
 
 
 def shows_a_page(error: Exception) -> bool:

@@ -18,12 +18,14 @@ from tests.agent.wire import assert_readable, contents, failed, play, said, shel
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk
 
 DONE = said("Here you are.")
+THOUGHT = chunk(thinking="Hm.")
+"""After which text is drawn as it comes: before it, it could still turn out to be thinking."""
 PHASES: dict[str, tuple[Step, str]] = {
     "queue": ({"behaviour": "hang-before-response"}, ""),
     "load": (said("Late.") | {"delay_s": 30}, ""),
     "prompt": ({"lines": [], "then": "hang"}, ""),
     "thinking": ({"lines": [chunk(thinking="Hm, "), chunk(thinking="well.")], "then": "hang"}, "thinking_delta"),
-    "answer": ({"lines": [chunk(content="word ")] * 2_000, "line_delay_s": 0.01}, "text_delta"),
+    "answer": ({"lines": [THOUGHT, *[chunk(content="word ")] * 2_000], "line_delay_s": 0.01}, "text_delta"),
 }
 TIMES = 20
 
@@ -64,8 +66,11 @@ def test_in_every_phase_the_server_sees_the_disconnect_within_a_second_each_time
 
 
 def test_a_stop_in_mid_answer_closes_the_connection_and_the_part_is_no_finished_turn(bookshop: Bookshop) -> None:
+    (step,) = wire_of("cancel-break-without-close")
     cancel = Cancel()
-    played = play("cancel-break-without-close", bookshop, cancel=cancel, watch=stop_once("text_delta", cancel))
+    wire = [step | {"lines": [THOUGHT, *step["lines"]]}]
+    watch = stop_once("text_delta", cancel)
+    played = play(wire, bookshop, cancel=cancel, watch=watch, until=lambda seen: seen.disconnects)
     assert (played.stop, len(played.requests), len(played.disconnects)) == ("cancelled", 1, 1)
     assert "you stopped it" in played.answer
     assert played.replies[0].incomplete
@@ -120,7 +125,7 @@ def test_a_stop_asked_for_before_the_run_sends_nothing(bookshop: Bookshop) -> No
 
 def test_a_generator_that_is_closed_by_its_reader_closes_the_connection(bookshop: Bookshop) -> None:
     conversation = Conversation()
-    with OllamaServer([{"lines": [chunk(content="word ")] * 500, "line_delay_s": 0.01}]) as server:
+    with OllamaServer([{"lines": [THOUGHT, *[chunk(content="word ")] * 500], "line_delay_s": 0.01}]) as server:
         agent = bookshop.agent(OllamaModel(MODEL, server.url), 1, conversation, Settings())
         stream = agent.stream(conversation, "Hello")
         next(item for item in stream if item.kind == "text_delta")

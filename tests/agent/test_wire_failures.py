@@ -123,12 +123,7 @@ def test_a_write_of_a_reply_cut_by_the_limit_is_whole_or_not_at_all(bookshop: Bo
 
 def test_a_blank_line_in_the_stream_is_no_end(bookshop: Bookshop) -> None:
     played = play("blank-line-in-stream", bookshop)
-    assert played.stop in ("done", "model_error")
-    if played.stop == "done":
-        assert played.answer == "Dune costs 9.99."
-    else:
-        assert played.replies[0].incomplete
-        assert played.replies[0].text == "Dune "
+    assert (played.stop, played.answer, len(played.requests)) == ("done", "Dune costs 9.99.", 1)
 
 
 def test_a_stream_without_its_last_line_is_incomplete_though_nothing_was_raised(bookshop: Bookshop) -> None:
@@ -280,6 +275,20 @@ def test_a_runner_that_died_is_asked_once_more_after_a_pause(bookshop: Bookshop)
     assert (played.stop, played.answer, len(played.requests)) == ("done", ANSWER, 2)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "llama runner process has terminated: exit status 2",
+        "llama runner process no longer running: 1 ",
+        'POST predict: Post "http://127.0.0.1:43211/completion": EOF',
+        "an error was encountered while running the model: CUDA error: an illegal memory access",
+    ],
+)
+def test_other_words_for_a_runner_that_died_mean_the_same(bookshop: Bookshop, words: str) -> None:
+    assert play([failed(500, words), DONE], bookshop).answer == "Here you are."
+    assert "crash" in play([failed(500, words)], bookshop).answer
+
+
 def test_a_runner_that_dies_every_time_is_said_to_crash(bookshop: Bookshop) -> None:
     played = play(wire_of("runner-crash-500")[:1], bookshop)
     assert played.stop in ("model_error", "model_unavailable")
@@ -313,6 +322,14 @@ ERRORS: dict[str, tuple[Any, int, str, str]] = {
         "mem",
     ),
     "out of video memory": ("cudaMalloc failed: out of memory", 500, "model_unavailable", "memory"),
+    "out of GPU memory": (
+        "model requires more GPU memory (5 GiB) than is available",
+        500,
+        "model_unavailable",
+        "mem",
+    ),
+    "killed": ("llama runner process has terminated: signal: killed", 500, "model_unavailable", "memory"),
+    "buffer": ("unable to allocate CUDA0 buffer", 500, "model_unavailable", "memory"),
     "load took too long": (
         "timed out waiting for llama-server to start - progress 0.00 - ",
         500,
@@ -402,11 +419,39 @@ def test_a_server_that_hangs_is_left_at_the_deadline_and_asked_once(bookshop: Bo
     assert "Dun" not in played.answer.split("Done")[0].replace("Done", "")
 
 
+@pytest.mark.parametrize(
+    ("case", "words"), [("timeout-aborts-load", ("0.2 s", "load")), ("hang-hours", ("0.2 s", "silent"))]
+)
+def test_a_silence_longer_than_the_patience_ends_in_words_and_is_not_hammered(
+    bookshop: Bookshop, case: str, words: tuple[str, ...]
+) -> None:
+    played = play(case, bookshop, patience=0.2, until=lambda seen: seen.disconnects)
+    fails(played, "model_error", *words)
+    assert len(played.disconnects) == 1
+
+
+def test_a_slow_drip_is_no_silence(bookshop: Bookshop) -> None:
+    played = play([said(*["drip "] * 12) | {"line_delay_s": 0.05}], bookshop, patience=0.3)
+    assert (played.stop, played.answer.count("drip")) == ("done", 12)
+
+
 def test_time_that_loading_takes_is_told_apart_from_answering(bookshop: Bookshop) -> None:
     played = play("reload-every-step", bookshop)
     times = played.replies[0].timings_ms
     assert (times.load, times.prompt, times.generation) == (9_800.0, 200.0, 900.0)
     assert (played.stop, played.answer) == ("done", "Dune.")
+
+
+def test_nothing_that_happens_in_a_conversation_changes_what_would_load_the_model_anew(bookshop: Bookshop) -> None:
+    unread = failed(500, "failed to parse JSON: EOF")
+    wire = [said(), BUSY, said(STOCK), unread, said(done_reason="length")]
+    first = play(wire, bookshop, max_steps=5)
+    later = play([DONE], bookshop, conversation=first.conversation)
+    assert (first.stop, first.requests[-1]["tools"]) == ("max_steps", [])
+    assert set(first.options("num_ctx") + later.options("num_ctx")) == {16_384}
+    for request in first.requests + later.requests:
+        assert set(request["options"]) == set(first.requests[0]["options"])
+        assert (request["keep_alive"], request["model"]) == ("10m", "qwen3:4b")
 
 
 def test_the_settings_that_load_a_model_anew_never_change_within_a_run(bookshop: Bookshop) -> None:

@@ -34,7 +34,8 @@ def refused(shop: Bookshop, *parts: str | dict[str, Any]) -> Played:
     assert (played.ran, played.cart) == ([], {})
     assert (played.stop, played.answer, len(played.corrections)) == ("done", "Here you are.", 1)
     assert len(played.requests) == 2
-    assert "{" not in played.drawn
+    begun = str(parts[0])[:1]
+    assert "{" not in played.drawn or begun.isalpha()  # what data stands after prose shows only when all is there
     assert "<" not in played.drawn
     return played
 
@@ -138,6 +139,13 @@ def test_two_reads_as_the_whole_text_both_run(bookshop: Bookshop) -> None:
     assert len(contents(played.sent(1), "tool")) == 2
 
 
+@pytest.mark.parametrize("between", ["\n", "", ",\n", "\n\n"])
+def test_of_two_bare_calls_in_a_row_none_is_lost(bookshop: Bookshop, between: str) -> None:
+    played = play([said(SEARCH + between + SEARCH.replace("dune", "emma")), DONE], bookshop)
+    queries = [arguments["query"] for _, arguments in played.ran]
+    assert queries == ["dune", "emma"] or (queries == [] and len(played.corrections) == 1)
+
+
 def test_two_identical_writes_as_text_happen_once(bookshop: Bookshop) -> None:
     twice = f"<tool_call>{ADD}</tool_call>\n<tool_call>{ADD}</tool_call>"
     assert play([said(twice), DONE], bookshop).cart in ({7: 1}, {})
@@ -164,6 +172,39 @@ NOT_RUN = {
 @pytest.mark.parametrize("text", NOT_RUN.values(), ids=NOT_RUN)
 def test_what_is_not_safely_a_call_is_asked_for_again_and_never_shown(bookshop: Bookshop, text: str) -> None:
     refused(bookshop, text)
+
+
+UNREADABLE = {
+    "name as the key": '{"search_books": {"query": "dune"}}',
+    "arguments beside the name": '{"name": "search_books", "query": "dune"}',
+    "tool and tool_input": '{"tool": "search_books", "tool_input": {"query": "dune"}}',
+    "action and action_input": '{"action": "search_books", "action_input": {"query": "dune"}}',
+    "arguments alone": '{"query": "dune"}',
+    "thought, action, input": 'Thought: I look.\nAction: search_books\nAction Input: {"query": "dune"}',
+    "python tag": "<|python_tag|>" + SEARCH.replace("arguments", "parameters"),
+    "pipes": f"<|tool_call|>{SEARCH}<|/tool_call|>",
+    "invoke": '<invoke name="search_books"><parameter name="query">dune</parameter></invoke>',
+    "functools": f"functools[{SEARCH}]",
+    "tools": f"<tools>{SEARCH}</tools>",
+    "toolcall": f"<toolcall>{SEARCH}</toolcall>",
+    "TOOL_CALL": f"<TOOL_CALL>{SEARCH}</TOOL_CALL>",
+    "name outside": '[TOOL_CALLS]search_books[ARGS]{"query": "dune"}',
+    "other bars": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search_books\n```json\n"
+    '{"query": "dune"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+}
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+def test_rarer_spellings_are_read_or_asked_for_again_but_never_the_answer(bookshop: Bookshop, text: str) -> None:
+    played = play([said(text), DONE], bookshop)
+    assert (played.stop, played.answer, len(played.requests)) == ("done", "Here you are.", 2)
+    assert played.ran in ([], [("search_books", {"query": "dune", "max_results": 5})])
+    assert bool(played.ran) != bool(played.corrections)
+
+
+def test_a_result_the_model_made_up_is_not_shown(bookshop: Bookshop) -> None:
+    played = play([said('<tool_response>{"books": []}</tool_response>Nothing there.'), DONE], bookshop)
+    assert played.answer in ("Nothing there.", "Here you are.")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Recordings of replies that have calls, text, thinking and counts in all sorts of places."""
 
+import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -123,6 +125,32 @@ def test_two_identical_reads_in_one_reply_each_get_a_result(bookshop: Bookshop) 
     assert (played.stop, played.answer) == ("done", ANSWER)
 
 
+# the history
+
+
+def test_each_request_of_a_run_begins_with_the_whole_of_the_one_before(bookshop: Bookshop) -> None:
+    wire = [
+        said("Let me see.", called(*SEARCH), {"thinking": "hm"}),
+        said({"thinking": "And now?"}),
+        said('<tool_call>{"name": "check_stock", "arguments": {"book_id": 7}}</tool_call>'),
+        {"status": 500, "body": {"error": "error parsing tool call: raw='', err=EOF"}},
+        said(called(*STOCK), called("books", {})),
+        said("<think>well</think>Here you are."),
+    ]
+    played = play(wire, bookshop)
+    rendered = [json.dumps(request["messages"], ensure_ascii=False)[:-1] for request in played.requests]
+    assert (played.stop, played.answer, len(rendered)) == ("done", "Here you are.", 6)
+    for earlier, later in pairwise(rendered):
+        assert later.startswith(earlier)
+    assert len({str(request["tools"]) for request in played.requests}) == 1
+
+
+def test_the_wrap_up_too_begins_with_the_request_before_it(bookshop: Bookshop) -> None:
+    played = play([said(called(*STOCK)), said(called(*SEARCH)), DONE], bookshop, max_steps=2)
+    assert (played.stop, played.result.answer_by, len(played.requests)) == ("max_steps", "model", 3)
+    assert played.sent(2)[: len(played.sent(1))] == played.sent(1)
+
+
 # thinking
 
 
@@ -178,6 +206,10 @@ THOUGHTS = {
     "lone end": ["secret thought", "</think>", "\n\n", "Dune costs 9.99."],
     "two blocks": ["<think>secret</think><think>thought</think>Dune costs 9.99."],
     "capitals": ["<THINK>secret thought</THINK>Dune costs 9.99."],
+    "reasoning": ["<reasoning>secret thought</reasoning>Dune costs 9.99."],
+    "thought": ["<thought>secret thought</thought>Dune costs 9.99."],
+    "brackets": ["[THINK]secret thought[/THINK]Dune costs 9.99."],
+    "attribute": ['<think id="1">secret thought</think>Dune costs 9.99.'],
 }
 
 
@@ -197,6 +229,24 @@ def test_tagged_thinking_is_never_flashed_as_an_answer(bookshop: Bookshop, name:
     assert "secret" not in played.drawn
     assert "<" not in played.drawn
     assert played.drawn.strip() == played.answer
+
+
+def test_thinking_in_the_middle_of_an_answer_leaves_both_ends_of_it(bookshop: Bookshop) -> None:
+    played = play([said("Dune <think>secret</think>costs 9.99.")], bookshop)
+    assert (played.answer, "secret" in played.replies[0].thinking) == ("Dune costs 9.99.", True)
+
+
+def test_the_role_echoed_before_an_answer_is_not_shown(bookshop: Bookshop) -> None:
+    assert play([said("<|im_start|>assistant\nDune costs 9.99.<|im_end|>")], bookshop).answer == "Dune costs 9.99."
+
+
+def test_channels_of_thought_and_answer_are_told_apart(bookshop: Bookshop) -> None:
+    thought = "<|channel|>analysis<|message|>secret<|end|>"
+    played = play(
+        [said(f"{thought}<|start|>assistant<|channel|>final<|message|>Dune costs 9.99."), DONE], bookshop
+    )
+    assert played.answer in ("Dune costs 9.99.", "Here you are.")
+    assert "secret" not in played.drawn
 
 
 def test_a_lone_end_tag_is_never_flashed_where_thinking_is_off(bookshop: Bookshop) -> None:

@@ -129,14 +129,19 @@ def play(
     cancel: Cancel | None = None,
     watch: Callable[[Any, OllamaServer], None] = lambda item, server: None,
     server: dict[str, Any] | None = None,
+    patience: float = 100.0,
+    until: Callable[[OllamaServer], Any] = lambda server: True,
     **limits: Any,
 ) -> Played:
-    """Run one turn against a recording, by its id, or a wire; in the shop, or with other tools."""
+    """Run one turn against a recording, by its id, or a wire; in the shop, or with other tools.
+
+    ``patience``: seconds the model may be silent; ``until``: what the server is to have seen before it goes.
+    """
     steps = wire_of(wire) if isinstance(wire, str) else wire
     kept, options = Limits(**{"max_seconds": 20.0} | limits), options or ModelOptions()
     conversation = conversation or Conversation()
     with OllamaServer(steps, **server or {}) as ollama:
-        model = OllamaModel(MODEL, ollama.url)
+        model = OllamaModel(MODEL, ollama.url, first_byte_seconds=patience, stall_seconds=patience)
         if shop and not tools:
             agent = shop.agent(model, DEMO_CUSTOMER, conversation, Settings(kept, options))
         else:
@@ -145,6 +150,7 @@ def play(
         for item in agent.stream(conversation, text, cancel=cancel):
             deltas += [item] if item.kind.endswith("_delta") else []
             watch(item, ollama)
+        assert ollama.wait_until(until)
         played = Played(AgentResult.of(conversation), conversation, deltas, ollama.requests, ollama.disconnects)
     if shop:
         view = store.view_cart(shop.engine, DEMO_CUSTOMER)
