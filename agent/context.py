@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from agent.meter import counts_only_new
 from agent.moments import BeforeModel, Decision, Moment
 from agent.tally import Tally
 from agent.trace import ModelRequest
@@ -42,7 +43,7 @@ def was_cut(request: ModelRequest, count: int | None, before: int | None, num_ct
     """
     if count is None:
         return False
-    if request.resent_tokens and abs(count - request.new_tokens) <= request.new_tokens / 2:
+    if counts_only_new(request.resent_tokens, request.new_tokens, count):
         return False
     # After a user message the templates of thinking models drop the thoughts before it, so the count may fall.
     spoken = any(message["role"] == "user" for message in request.new_messages)

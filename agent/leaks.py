@@ -13,7 +13,9 @@ _MARKUP = re.compile(
     r"|<function_call>(?P<b>.*?)(?:</function_call>|\Z)"
     r"|<\|tool_call\|?>(?P<c>.*?)(?:<\|?/?tool_call\|>|\Z)"
     r"|(?P<d><function=[\w.-]+>.*?(?:</function>|\Z))"
-    r"|\[TOOL_CALLS\]\s*(?P<e>.*)",
+    r"|\[TOOL_CALLS\]\s*(?P<e>.*)"
+    # These are known for calls, but too rare to be read: they are asked for again.
+    r"|<invoke\b.*?(?:</invoke>|\Z)|<｜tool.*|\A(?:Thought:.*?\n)?Action:.*",
     re.DOTALL | re.IGNORECASE,
 )
 _FUNCTION = re.compile(r"<function=(?P<name>[\w.-]+)>(?P<body>.*?)</function>", re.DOTALL | re.IGNORECASE)
@@ -22,10 +24,10 @@ _LONE_TAG = re.compile(r"</?(?:tool_call|function_call|function)>|<function=[^>]
 _FENCE = re.compile(r"\A(?:```|~~~)[\w-]*\s*(?P<body>.*?)\s*(?:```|~~~)?\Z", re.DOTALL)
 _FENCED = re.compile(r"(?:```|~~~)[\w-]*\s*(?P<body>\{.*?\})\s*(?:```|~~~)", re.DOTALL)
 _CALL_BEGINS = re.compile(
-    r"""[\[{]\s*\{?\s*["']?(?:name|tool|tool_name|tool_calls|function|function_call|type)["']?\s*:"""
+    r"""[\[{]\s*\{?\s*["']?(?:name|tool|tool_name|tool_calls|function|function_call|type|action)["']?\s*:"""
 )
-_NAMES = ("name", "tool", "tool_name", "function")
-_ARGUMENTS = ("arguments", "parameters", "args", "input")
+_NAMES = ("name", "tool", "tool_name", "function", "action")
+_ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
 
 
 class Leak(NamedTuple):
@@ -86,7 +88,26 @@ def _calls_marked(body: str) -> Iterator[Leak]:
 def _complete(text: str) -> Iterator[Leak]:
     """The calls of a JSON text that has its end; one that was cut off holds none."""
     if text[-1:] in ("}", "]"):
-        yield from _calls_in(_read(text))
+        yield from _calls_in(_in_a_row(text) or _read(text))
+
+
+def _in_a_row(text: str) -> list[Any]:
+    """The JSON values of a text that holds nothing but such, one after the other; nothing where it holds more."""
+    decoder, values = json.JSONDecoder(), []
+    while text:
+        try:
+            value, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            return []
+        values.append(value)
+        text = text[end:].lstrip(" ,;\n\r\t")
+    return values
+
+
+def whole_json(text: str) -> Any:
+    """The value of a text that is nothing but JSON, bare or fenced; None for any other."""
+    values = _in_a_row(_unfenced(text.strip()))
+    return values[0] if len(values) == 1 else None
 
 
 def _read(text: str) -> Any:

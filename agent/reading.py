@@ -8,16 +8,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent.arguments import BadArguments
-from agent.leaks import Found, find_calls
+from agent.leaks import Found, find_calls, whole_json
 from agent.shapes import ToolCall, Unusable
 from agent.tools import Tool
 from agent.trace import ModelReply
 
 Tools = Mapping[str, Tool]
 
-_THINK = re.compile(r"^\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|$)(?P<rest>.*)$", re.DOTALL)
-_LONE_END = re.compile(r"^(?P<thought>.*)</think(?:ing)?>(?P<rest>.*?)$", re.DOTALL)
-_MARKS = re.compile(r"<\|[a-z_]+\|>|</?s>|(?:\s*/(?:no_)?think)+\s*$")
+_TAG = r"(?:think(?:ing)?|reasoning|thought)"
+_BLOCK = re.compile(
+    rf"<(?P<tag>{_TAG})\b[^>]*>(?P<a>.*?)</(?P=tag)>|\[think\](?P<b>.*?)\[/think\]"
+    r"|<\|channel\|>(?:analysis|commentary)<\|message\|>(?P<c>.*?)(?:<\|end\|>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_LONE_END = re.compile(rf"\A(?P<a>.*)(?:</{_TAG}>|\[/think\])", re.DOTALL | re.IGNORECASE)
+_NEVER_ENDED = re.compile(rf"(?:<{_TAG}\b[^>]*>|\[think\])(?P<a>.*)\Z", re.DOTALL | re.IGNORECASE)
+_THINK_TAGS = re.compile(rf"</?{_TAG}\b[^>]*>", re.IGNORECASE)
+_MARKS = re.compile(
+    r"<tool_response>.*?(?:</tool_response>|\Z)|<\|(?:im_)?start\|>(?:assistant)?\s?|<\|channel\|>final"
+    r"|<\|[a-z_]+\|>|</?s>|(?:\s*/(?:no_)?think)+\s*$",
+    re.DOTALL,
+)
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]*")
 _ENVELOPES = ("arguments", "parameters")
 _NAMES = ("name", "function", "tool")
@@ -31,17 +42,22 @@ def read_reply(reply: ModelReply, tools: Tools) -> ModelReply:
 
 
 def split_thinking(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
-    """Move thinking out of the answer: a leading block, one that never ends, or all before a lone end tag.
+    """Move thinking out of the answer: blocks, all before a lone end tag, all after one that never ends.
 
     think-tags-in-content-old-server, thinking-never-closes; the thinking-only model with thinking switched off.
     """
-    found = _THINK.match(reply.text) or _LONE_END.match(reply.text)
-    thinking = re.sub(r"^\s*<think(?:ing)?>", "", reply.thinking)
-    if found is None:
+    thoughts, text = [_THINK_TAGS.sub("", reply.thinking)], reply.text
+    for pattern in (_BLOCK, _LONE_END, _NEVER_ENDED):
+        thoughts += [_inside(found) for found in pattern.finditer(text)]
+        text = pattern.sub("", text)
+    thinking = "\n".join(thought.strip() for thought in thoughts if thought.strip()) or thoughts[0]
+    if text == reply.text:
         return reply if thinking == reply.thinking else reply.model_copy(update={"thinking": thinking})
-    thought = "\n".join(part for part in (thinking, found["thought"].strip()) if part)
-    said = {"thinking": thought, "text": found["rest"].strip()}
-    return _repaired(reply, "thinking was mixed into the answer", **said)
+    return _repaired(reply, "thinking was mixed into the answer", thinking=thinking, text=text.strip())
+
+
+def _inside(found: re.Match[str]) -> str:
+    return next((part for name, part in found.groupdict().items() if name != "tag" and part), "")
 
 
 def drop_marks(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
@@ -76,13 +92,17 @@ def recover_calls(reply: ModelReply, tools: Tools) -> ModelReply:
     is run out of thinking. leak-bare-json, leak-fenced-json, leak-xml-mixed-with-prose, leak-inside-thinking,
     brace-in-string
     """
-    if reply.tool_calls or reply.error or reply.incomplete:
+    if reply.error or reply.incomplete:
         return reply
     found = find_calls(reply.text)
+    if reply.tool_calls:
+        return reply.model_copy(update={"text": found.prose}) if found.marked else reply
     calls, problem = _safe_calls(found, tools)
     if calls:
         names = ", ".join(call.name for call in calls)
         return _repaired(reply, f"a call written as text was taken: {names}", tool_calls=calls, text=found.prose)
+    if _is_data_of_a_call(reply.text, tools):
+        found = found._replace(prose="", marked=True)
     if not found.marked:
         return reply
     warnings = [*reply.warnings, problem] if problem else reply.warnings
@@ -122,6 +142,16 @@ def _unwrapped(name: str, arguments: Mapping[str, Any], tools: Tools) -> dict[st
         return None
     named = {arguments[key] for key in _NAMES if key in arguments}
     return inner if named <= {name} and not _problem(name, inner, tools) else None
+
+
+def _is_data_of_a_call(text: str, tools: Tools) -> bool:
+    """Whether a text is nothing but JSON that names a tool, or holds a tool's arguments alone."""
+    data = whole_json(text)
+    if not isinstance(data, dict) or not data:
+        return False
+    words = {*data, *(value for value in data.values() if isinstance(value, str))}
+    arguments = [{parameter.name for parameter in tool.parameters} for tool in tools.values()]
+    return bool(words & set(tools)) or any(set(data) <= names for names in arguments)
 
 
 def _safe_calls(found: Found, tools: Tools) -> tuple[list[ToolCall], str]:
