@@ -26,7 +26,15 @@ MAY_IMPORT = {
     "app": {"agent", "assistant", "lab", "store", "ui"},
     "cli": {"agent", "assistant", "lab", "store", "terminal"},
 }
-PANELS = {"ui/trace_panel.py", "ui/token_chart.py", "ui/token_counts.py", "ui/cart_panel.py", "ui/safe.py"}
+PANELS = {
+    "ui/trace_panel.py",
+    "ui/token_chart.py",
+    "ui/token_counts.py",
+    "ui/timings.py",
+    "ui/steps.py",
+    "ui/cart_panel.py",
+    "ui/safe.py",
+}
 ONLY_IN = {"streamlit": ("app", "ui"), "typer": ("cli", "terminal"), "rich": ("cli", "terminal")}
 MOST_LINES, MOST_FUNCTION_LINES = 200, 60
 

@@ -158,14 +158,7 @@ def _draw_missing(name: str, pull: Pull | None, *, stood_in_for: bool) -> None:
         st.error(f"{safe_label(pull.error, 300)}.")
     elif not stood_in_for:
         st.caption(f"The server does not have {shown}.")
-    st.button(
-        f"Get {shown}",
-        key="get-model",
-        on_click=OPENED.pulls.start,
-        args=(name,),
-        help="As the command does: ollama pull and the name. It is a download of some gigabytes.",
-        width="stretch",
-    )
+    st.button(f"Get {shown}", key="get-model", on_click=OPENED.pulls.start, args=(name,), width="stretch")
 
 
 def _draw_warm_up(name: str, warm_up: WarmUp | None) -> None:

@@ -5,9 +5,9 @@ from typing import Literal
 
 from agent.models import Delta
 
-THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-LONGEST_MARK = len("</thinking>")
+THOUGHT = re.compile(r"<(?:think(?:ing)?|thought|reasoning)\b[^<>]{0,40}>|\[think\]", re.IGNORECASE)
+THOUGHT_ENDS = re.compile(r"</(?:think(?:ing)?|thought|reasoning)>|\[/think\]", re.IGNORECASE)
+LONGEST_MARK = len("</reasoning>")
 
 _MARKUP = r"</?tool_call|</?function|<\||</s>|\[TOOL_CALLS|```|~~~|\{\s*[\"'}]"
 MARKUP = re.compile(_MARKUP, re.IGNORECASE)

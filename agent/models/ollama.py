@@ -20,6 +20,7 @@ from agent.models.ollama_watch import Phase, Watch
 from agent.shapes import ModelFault, ModelInfo
 from agent.trace import ModelReply
 
+SILENT_PHASES = ("loading the model", "reading the prompt")
 GRACE = 0.5
 """Seconds a server may take to end its stream after it has said that it is done."""
 PHASES: dict[DeltaKind, Phase] = {"thinking_delta": "thinking", "text_delta": "answering"}
@@ -94,6 +95,7 @@ class OllamaStream:
         self._watch: Watch | None = None
         self._warnings: list[str] = []
         self._failure: Exception | None = None
+        self._told: Phase = "connecting"
 
     @property
     def phase(self) -> Phase:
@@ -104,13 +106,21 @@ class OllamaStream:
         draft = Draft(self._curtain)
         try:
             with switchboard().line(self._model.host) as line:
-                yield from self._reading.run(line, self._read(line, draft), draft.fresh)
+                yield from self._reading.run(line, self._read(line, draft), lambda: self._fresh(draft))
         except BadAddress as failure:
             self._failure = failure
         yield draft.reply(self._model.name, self._fault(draft), self._warnings)
 
     def close(self) -> None:
         self._reading.close()
+
+    def _fresh(self, draft: Draft) -> list[Delta]:
+        """What is new to draw: what a silent server is at, or what it said."""
+        said = draft.fresh()
+        if said or self.phase == self._told or self.phase not in SILENT_PHASES:
+            return said
+        self._told = self.phase
+        return [Delta("phase", self.phase)]
 
     def _fault(self, draft: Draft) -> ModelFault | None:
         """Why the reply is none; what goes wrong after the server has said that it is done is no fault."""
@@ -124,7 +134,9 @@ class OllamaStream:
     async def _read(self, line: Line, draft: Draft) -> None:
         """Read the whole reply; a failure is kept for the one who iterates."""
         model = self._model
-        self._watch = watch = Watch(line, model.name, model.first_byte_seconds, model.stall_seconds)
+        self._watch = watch = Watch(
+            line, model.name, model.first_byte_seconds, model.stall_seconds, self._reading.ring
+        )
         try:
             # The event loop's clock is the monotonic one, as the deadline's is.
             async with asyncio.timeout_at(self._deadline) as limit:

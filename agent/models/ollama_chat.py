@@ -12,9 +12,11 @@ from agent.models import ModelOptions
 from agent.models.ollama_errors import Refused, TooLong
 
 LONGEST_LINE = 4_000_000
-LONGEST_REPLY = 32_000_000
+LONGEST_REPLY = 12_000_000
 LONGEST_ERROR = 64_000
 """Bytes; a reply of a model is thousands of times smaller."""
+MOST_LINES = 200_000
+"""Of one reply: a line is a token, and a run asks for a few thousand."""
 
 SENT_OPTIONS = ("num_ctx", "num_predict", "temperature", "seed")
 """Those of ModelOptions that Ollama takes under ``options``."""
@@ -86,12 +88,13 @@ async def _beginning(chunks: AsyncIterator[bytes]) -> str:
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """Cut at line feeds alone: the package also cuts at U+0085, which servers send inside texts."""
-    line, read = bytearray(), 0
+    line, read, lines = bytearray(), 0, 0
     async for chunk in chunks:
         read += len(chunk)
         rest, *further = chunk.split(b"\n")
         line += rest
-        if len(line) > LONGEST_LINE or read > LONGEST_REPLY:
+        lines += len(further)
+        if len(line) > LONGEST_LINE or read > LONGEST_REPLY or lines > MOST_LINES:
             raise TooLong
         for begun in further:
             yield bytes(line)

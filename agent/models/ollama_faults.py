@@ -96,7 +96,9 @@ SYMPTOMS = (
     ),
     # oom-500
     Symptom(
-        says("more system memory|out[ -]of[ -]memory|cudamalloc|(unable|failed) to allocate|terminated: .*killed"),
+        says(
+            "more (system|GPU) memory|out[ -]of[ -]memory|cudamalloc|(unable|failed) to allocate|terminated: .*killed"
+        ),
         "model_unavailable",
         "The model {model} does not fit into memory. Set a smaller --num-ctx, choose a smaller model, or "
         "free memory",
@@ -134,7 +136,7 @@ SYMPTOMS = (
     Symptom(raised(Unreadable), "model_error", "The model made a tool call that nobody can read", "changed"),
     # runner-crash-500, error-line-midstream
     Symptom(
-        says("unexpectedly stopped|error was encountered while running the model|process has terminated"),
+        says("unexpectedly stopped|while running the model|process has terminated|no longer running|: EOF$"),
         "model_error",
         "The model crashed while Ollama ran it. Free memory, or set a smaller --num-ctx",
         "later",

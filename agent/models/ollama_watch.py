@@ -1,6 +1,7 @@
 """Watching over a request that is silent: for how long it may be, and what the server is at meanwhile."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Literal
 
 from agent.models.ollama_errors import Silent
@@ -21,12 +22,20 @@ class Watch:
     One timer looks now and then at when something came last: setting a timer anew for each line would be dearer.
     """
 
-    def __init__(self, line: Line, model: str, first_byte_seconds: float, stall_seconds: float) -> None:
+    def __init__(
+        self,
+        line: Line,
+        model: str,
+        first_byte_seconds: float,
+        stall_seconds: float,
+        changed: Callable[[], None],
+    ) -> None:
         self.phase: Phase = "connecting"
         self.silent: Silent | None = None
         """Set once the patience has ended, just before the time limit of the request is."""
         self._line, self._model = line, model
         self._first_byte_seconds, self._stall_seconds = first_byte_seconds, stall_seconds
+        self._changed = changed
         self._begun = False
         self._looking: asyncio.Task[None] | None = None
 
@@ -82,3 +91,4 @@ class Watch:
             return  # a server that is too busy, or too old, to tell
         if not self._begun:
             self.phase = "reading the prompt" if loaded else "loading the model"
+            self._changed()

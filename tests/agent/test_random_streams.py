@@ -80,18 +80,22 @@ def _line(part: dict[str, Any]) -> str:
     return json.dumps(part, separators=(",", ":"))
 
 
+ADDING, ENDING = _line(chunk(**ADD)), _line(end())
+
+
 @st.composite
 def streams(draw: st.DrawFn) -> Step:
     """Lines, most of them good, cut anywhere, in chunks of a line or of a byte, ended in some way."""
-    lines = draw(st.lists(st.one_of(GOOD, GOOD, GOOD, JUNK), max_size=6))
-    lines += draw(st.sampled_from([[], [], [_line(end())]]))
+    lines = draw(st.lists(draw(st.sampled_from([GOOD, GOOD, GOOD | JUNK])), max_size=6))
+    lines += draw(st.sampled_from([[], [ADDING], [ADDING]]))
+    lines += draw(st.sampled_from([[], [ENDING], [ENDING]]))
     text = "\n".join(lines)
-    if draw(st.booleans()):
+    if draw(st.sampled_from([False, False, True])):
         text = text[: draw(st.integers(0, len(text)))]
     return {
         "lines": text.split("\n"),
         "no_newline": draw(st.booleans()),
-        "byte_by_byte": len(text) < 2_000 and draw(st.integers(0, 3)) == 0,
+        "byte_by_byte": len(text) < 800 and draw(st.integers(0, 3)) == 0,
         "then": draw(st.sampled_from(["end", "end", "end", "close", "reset"])),
         "status": draw(st.sampled_from([200, 200, 200, 200, 200, 200, 200, 400, 500, 503])),
     }

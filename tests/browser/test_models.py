@@ -9,7 +9,10 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import JOB, Server, answered, send, until
 from tests.ollama_server import MODEL, SCRIPTS, OllamaServer, Step, Wire
 
-THINKING_ONLY = '{{ range .Messages }}{{ if eq .Role "tool" }}{{ .Content }}{{ end }}{{ end }}{{ .Tools }}<|im_start|>assistant\n<think>'
+THINKING_ONLY = (
+    '{{ range .Messages }}{{ if eq .Role "tool" }}{{ .Content }}{{ end }}{{ end }}{{ .Tools }}'
+    "<|im_start|>assistant\n<think>"
+)
 
 
 def layer(digest: str, completed: int) -> dict[str, object]:
