@@ -26,6 +26,7 @@ _FENCED = re.compile(r"(?:```|~~~)[\w-]*\s*(?P<body>\{.*?\})\s*(?:```|~~~)", re.
 _CALL_BEGINS = re.compile(
     r"""[\[{]\s*\{?\s*["']?(?:name|tool|tool_name|tool_calls|function|function_call|type|action)["']?\s*:"""
 )
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
 
@@ -56,7 +57,7 @@ def find_calls(text: str) -> Found:
     bare = _unfenced(text)
     if _CALL_BEGINS.match(bare):
         calls = list(_complete(bare))
-        if calls or bare[-1] not in "}]":  # a call, or one that was cut off
+        if calls or not _is_whole(bare):  # a call, or one that was cut off
             return Found(calls, "", marked=True)
     marks = list(_MARKUP.finditer(bare))
     calls = [leak for mark in marks for leak in _calls_marked(next(filter(None, mark.groups()), ""))]
@@ -87,8 +88,14 @@ def _calls_marked(body: str) -> Iterator[Leak]:
 
 def _complete(text: str) -> Iterator[Leak]:
     """The calls of a JSON text that has its end; one that was cut off holds none."""
-    if text[-1:] in ("}", "]"):
+    if _is_whole(text):
         yield from _calls_in(_in_a_row(text) or _read(text))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether every bracket has its end: a call that was cut off is never completed by guessing."""
+    bare = _STRING.sub("", text)
+    return text[-1:] in ("}", "]") and bare.count("{") == bare.count("}") and bare.count("[") == bare.count("]")
 
 
 def _in_a_row(text: str) -> list[Any]:

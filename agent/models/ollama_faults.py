@@ -97,7 +97,8 @@ SYMPTOMS = (
     # oom-500
     Symptom(
         says(
-            "more (system|GPU) memory|out[ -]of[ -]memory|cudamalloc|(unable|failed) to allocate|terminated: .*killed"
+            "more (system|GPU) memory|out[ -]of[ -]memory|cudamalloc|(unable|failed) to allocate|"
+            "terminated: .*killed"
         ),
         "model_unavailable",
         "The model {model} does not fit into memory. Set a smaller --num-ctx, choose a smaller model, or "

@@ -100,6 +100,8 @@ def test_a_brace_inside_a_text_survives() -> None:
         ('{"name": "delete", "arguments": {}}', 'no tool "delete"'),
         ('Sure! <tool_call>{"name": "buy", "arguments": {"what": "x"}}</tool_call>', "buy changes something"),
         ("<tool_call>not json</tool_call>", ""),
+        ('{"name": "buy", "arguments": {"what": "x"}', ""),
+        ('<tool_call>{"name": "buy", "arguments": {"what": "x"}</tool_call>', ""),
         ('<tool_call>{"name": "look", "arguments": {"wh', ""),
     ],
 )
