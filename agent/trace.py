@@ -74,7 +74,8 @@ class ModelReply(Event):
     """What came back, also when the call failed (``error``) or broke off (``incomplete``).
 
     ``unusable`` says why a whole reply is neither an answer nor a call; ``prompt_cut`` that the server threw part
-    of the prompt away, so that nothing the model asks for can be trusted.
+    of the prompt away, so that nothing the model asks for can be trusted. ``thinking_ms`` is our own measure of
+    how long it thought before it answered or called; servers time only the whole.
     """
 
     kind: Literal["model_reply"] = "model_reply"
@@ -84,6 +85,7 @@ class ModelReply(Event):
     tool_calls: list[ToolCall] = []
     usage: Usage = Usage()
     timings_ms: Timings = Timings()
+    thinking_ms: float | None = None
     done_reason: str | None = None
     error: ModelFault | None = None
     incomplete: bool = False

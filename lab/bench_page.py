@@ -5,7 +5,6 @@ python -m lab.bench_page
 No browser is needed: a client on the websocket asks for reruns as a browser does, only without pauses.
 """
 
-import gc
 import json
 import multiprocessing
 import os
@@ -82,12 +81,12 @@ class PageServer:
 
 
 def measure(batches: int = BATCHES) -> dict[str, dict[str, float]]:
-    """Medians over batches, with the garbage collector frozen as app.py does it, and without."""
+    """Medians over batches: as our settings have it, and with Streamlit's own garbage collection after each run."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         servers = {}
-        for name in ("frozen", "unfrozen"):  # each with a database of its own: both go on with the conversation
+        for name in ("ours", "collecting"):  # each with a database of its own: both go on with the conversation
             url = f"sqlite:///{Path(folder) / name}.db"
-            servers[name] = stack.enter_context(_page(url, _talk(url), freeze=name == "frozen"))
+            servers[name] = stack.enter_context(_page(url, _talk(url), collect=name == "collecting"))
         found: dict[str, dict[str, list[float]]] = {"rerun": {name: [] for name in servers}}
         chats = {name: _chat_input(server) for name, server in servers.items()}
         for _ in range(batches):
@@ -137,12 +136,12 @@ def _ticks(server: PageServer, chat_input: str, batches: int) -> dict[str, list[
 
 
 @contextmanager
-def _page(url: str, handle: str, *, freeze: bool) -> Iterator[PageServer]:
+def _page(url: str, handle: str, *, collect: bool) -> Iterator[PageServer]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, url, port, freeze), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, url, port, collect), daemon=True)
     process.start()
     try:
         _wait_for(port)
@@ -165,13 +164,13 @@ def _wait_for(port: int) -> None:
             time.sleep(0.1)
 
 
-def _serve(pipe: Connection, url: str, port: int, freeze: bool) -> None:
+def _serve(pipe: Connection, url: str, port: int, collect: bool) -> None:
     """Start the page as ``streamlit run app.py`` does, with a thread that tells the processor time."""
     nobody = "127.0.0.1:9"
     os.environ |= {"BOOKSHOP_DATABASE_URL": url, "BOOKSHOP_MODEL": "script:slow", "OLLAMA_HOST": nobody}
-    if not freeze:
-        gc.freeze = lambda: None
     sys.argv = ["streamlit", "run", str(APP), f"--server.port={port}", "--server.headless=true"]
+    if collect:
+        sys.argv.append("--runner.postScriptGC=true")
     from streamlit.web.cli import main
 
     threading.Thread(target=_tell_time, args=(pipe,), daemon=True).start()

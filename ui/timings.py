@@ -7,6 +7,7 @@ from agent.trace import AnyEvent, ModelReply, ModelRequest
 
 FASTEST_READING = 4_000.0
 """Tokens a second; a prompt that seems to be read faster than that lay in the server's cache in part."""
+BOTH = "thinking and writing"
 LEAST_SHOWN = 50.0
 """Milliseconds; a shorter rest is the noise of two clocks."""
 CACHE_LOST = (
@@ -32,7 +33,7 @@ def step_parts(request: ModelRequest, reply: ModelReply, after: Iterable[AnyEven
     told = [
         _part("load", times.load),
         _part("prompt", times.prompt, reading_speed(request, reply)),
-        _part(_writing_name(reply), times.generation, writing_speed(reply)),
+        *_generation(reply),
     ]
     parts = [part for part in told if part is not None]
     if not parts:
@@ -94,11 +95,19 @@ def _part(name: str, ms: float | None, speed: float | None = None) -> Part | Non
     return None if ms is None else Part(name, ms, speed)
 
 
+def _generation(reply: ModelReply) -> list[Part | None]:
+    """Thinking and answer apart where we measured the thinking; the speed is that of both."""
+    spent, thought = reply.timings_ms.generation, reply.thinking_ms
+    if spent is None or thought is None or thought > spent or _writing_name(reply) != BOTH:
+        return [_part(_writing_name(reply), spent, writing_speed(reply))]
+    return [Part("thinking", thought), Part("answer", spent - thought, writing_speed(reply))]
+
+
 def _writing_name(reply: ModelReply) -> str:
     """The server times thinking and answer as one, so they have names of their own only where one is alone."""
     said = bool(reply.text.strip() or reply.tool_calls)
     if reply.thinking.strip():
-        return "thinking and writing" if said else "thinking"
+        return BOTH if said else "thinking"
     return "writing"
 
 

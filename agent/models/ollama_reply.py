@@ -39,6 +39,7 @@ class Draft:
         self._dropped: list[str] = []
         self._end: dict[str, Any] | None = None
         self._first_token_at: float | None = None
+        self._thought_until: float | None = None
         self._arrived_at = self._began
         self.latest: DeltaKind | None = None
         """What came last, thinking or text."""
@@ -73,6 +74,8 @@ class Draft:
         self._arrived_at = time.monotonic()
         if self._first_token_at is None and (self._size or self._calls):
             self._first_token_at = self._arrived_at
+        if self._thought_until is None and self.begun:
+            self._thought_until = self._arrived_at
 
     def fresh(self) -> list[Delta]:
         """What is new and may be drawn since the last time, as few pieces as there can be."""
@@ -105,6 +108,7 @@ class Draft:
             tool_calls=calls,
             usage=self._usage(),
             timings_ms=self._timings(),
+            thinking_ms=self._thinking_ms(),
             done_reason=reason if isinstance(reason, str) else None,
             error=fault,
             incomplete=not self.done,
@@ -121,6 +125,11 @@ class Draft:
         self._calls.append(made)
         if repair:
             self._repairs.append(repair)
+
+    def _thinking_ms(self) -> float | None:
+        if not self._said["thinking_delta"].tell() or self._first_token_at is None or self._thought_until is None:
+            return None
+        return round((self._thought_until - self._first_token_at) * 1000, 3)
 
     def _usage(self) -> Usage:
         end = self._end or {}

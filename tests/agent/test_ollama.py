@@ -73,6 +73,7 @@ def test_a_reply_streams_thinking_apart_from_text_with_usage_and_timings() -> No
     times = whole.timings_ms
     assert (times.load, times.prompt, times.generation) == (90.0, 200.0, 900.0)
     assert 20 <= times.first_token < times.total
+    assert 0 < whole.thinking_ms < times.total
     assert (whole.done_reason, whole.error, whole.incomplete) == ("stop", None, False)
 
 

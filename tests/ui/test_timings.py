@@ -57,6 +57,8 @@ TOLD = {"load": 100.0, "prompt": 1_200.0, "generation": 8_000.0}
         ({"generation": 5.0}, {"thinking": "Hm.", "text": " "}, {"thinking": 5}),
         ({"generation": 5.0}, {"thinking": "Hm.", "text": "", "tool_calls": CALLS}, {"thinking and writing": 5}),
         ({"generation": 5.0}, {"text": "", "tool_calls": CALLS}, {"writing": 5}),
+        ({"generation": 5.0}, {"thinking": "Hm.", "thinking_ms": 4.0}, {"thinking": 4, "answer": 1}),
+        ({"generation": 5.0}, {"thinking": "Hm.", "thinking_ms": 9.0}, {"thinking and writing": 5}),
     ],
 )
 def test_a_step_has_the_parts_that_are_known(
