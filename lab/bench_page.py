@@ -81,7 +81,7 @@ class PageServer:
 
 
 def measure(batches: int = BATCHES) -> dict[str, dict[str, float]]:
-    """Medians over batches: as our settings have it, and with Streamlit's own garbage collection after each run."""
+    """Medians over batches: as our settings have it, and with Streamlit's own collection after each run."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         servers = {}
         for name in ("ours", "collecting"):  # each with a database of its own: both go on with the conversation
