@@ -8,6 +8,7 @@ from agent.archive import RunSummary
 from agent.conversation import Conversation
 from agent.result import AgentResult
 from agent.shapes import StopReason
+from assistant.grounding import grounding_mark
 from assistant.staleness import overtaken
 from assistant.toolbox import ShopTools
 
@@ -48,6 +49,7 @@ def result_json(
     usage = result.usage
     known = usage.input_tokens is not None and usage.output_tokens is not None
     warnings = [text for event in result.trace if event.kind == "model_reply" for text in event.warnings]
+    warnings += [mark] if (mark := grounding_mark(conversation.events)) else []
     return {
         "run_id": result.run_id,
         "session_id": conversation.handle,

@@ -7,6 +7,7 @@ import streamlit as st
 from agent.runs import Snapshot
 from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
+from assistant.grounding import grounding_mark
 from ui.safe import safe_markdown
 
 STOPPED_BECAUSE = {
@@ -29,7 +30,7 @@ STOPPED_BECAUSE = {
 def draw_history(events: Sequence[AnyEvent], *, skip_run: str = "") -> None:
     """Draw every message and answer; ``skip_run`` leaves out the run that is still drawn live."""
     run_id, model = "", ""
-    for event in events:
+    for position, event in enumerate(events, start=1):
         match event.kind:
             case "run_started":
                 run_id, model = event.run_id, event.model.label
@@ -37,6 +38,8 @@ def draw_history(events: Sequence[AnyEvent], *, skip_run: str = "") -> None:
                 draw_question(event.text)
             case "run_finished" if run_id != skip_run:
                 draw_answer(event, model)
+                if mark := grounding_mark(events[:position]):
+                    st.caption(f":material/help: {safe_markdown(mark)}")
 
 
 def draw_question(text: str) -> None:
