@@ -96,9 +96,11 @@ def _part(name: str, ms: float | None, speed: float | None = None) -> Part | Non
 
 
 def _generation(reply: ModelReply) -> list[Part | None]:
-    """Thinking and answer apart where we measured the thinking; the speed is that of both."""
-    spent, thought = reply.timings_ms.generation, reply.thinking_ms
-    if spent is None or thought is None or thought > spent or _writing_name(reply) != BOTH:
+    """Thinking and answer apart, where our clock and the server's agree; the speed is that of both together."""
+    times, thought = reply.timings_ms, reply.thinking_ms
+    spent, first, total = times.generation, times.first_token, times.total
+    known = spent is not None and thought is not None and first is not None and total is not None
+    if not known or thought > spent or total - first < spent / 2 or _writing_name(reply) != BOTH:
         return [_part(_writing_name(reply), spent, writing_speed(reply))]
     return [Part("thinking", thought), Part("answer", spent - thought, writing_speed(reply))]
 
