@@ -30,6 +30,11 @@ class Prepared:
     repairs: tuple[str, ...] = ()
     problem: str = ""
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What each event of the call tells of it."""
+        return {"call": self.call, "raw_arguments": self.raw_arguments, "fingerprint": self.fingerprint}
+
 
 def act(turn: Turn, call: ToolCall) -> Yields[None]:
     """Answer one call: run it, unless it cannot run or a guard objects."""
@@ -72,9 +77,7 @@ def leave(turn: Turn, prepared: Prepared, result: str, *, ok: bool = False) -> T
     """Record the result of a call that is not run."""
     return turn.write(
         ToolFinished,
-        call=prepared.call,
-        raw_arguments=prepared.raw_arguments,
-        fingerprint=prepared.fingerprint,
+        **prepared.record,
         ran=False,
         ok=ok,
         result=result,
@@ -100,12 +103,7 @@ def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
     times = turn.run.runs_of[prepared.fingerprint] + 1
     message = hashlib.sha256(turn.run.message_id.encode()).hexdigest()[:24]
     key = f"{message}:{prepared.fingerprint}:{times}"
-    record = {
-        "call": prepared.call,
-        "raw_arguments": prepared.raw_arguments,
-        "fingerprint": prepared.fingerprint,
-    }
-    yield turn.write(ToolStarted, **record, repairs=list(prepared.repairs), key=key)
+    yield turn.write(ToolStarted, **prepared.record, repairs=list(prepared.repairs), key=key)
     if turn.tools[prepared.call.name].side_effecting:
         turn.conversation.commit()  # a crash in the middle of it must find what was about to be done
     started = time.perf_counter()
@@ -113,7 +111,7 @@ def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
     result, cut = truncate(clean(outcome.result), turn.limits.max_result_chars)
     return turn.write(
         ToolFinished,
-        **record,
+        **prepared.record,
         key=key,
         ran=True,
         ok=outcome.ok,

@@ -4,10 +4,10 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Engine, Row, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, Select, bindparam, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agent.conversation import Conversation
@@ -113,23 +113,13 @@ class Archive:
     def runs(self, owner: str, limit: int = 20) -> list[RunSummary]:
         """The latest runs of an owner, newest first."""
         with self.engine.connect() as db:
-            rows = db.execute(
-                select(RUNS)
-                .join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
-                .where(CONVERSATIONS.c.owner == owner)
-                .order_by(RUNS.c.started.desc())
-                .limit(limit)
-            ).all()
+            rows = db.execute(_runs_of(owner).order_by(RUNS.c.started.desc()).limit(limit)).all()
             return [_summary(row, _read(db, row.handle, row.first, row.last)) for row in rows]
 
     def run_events(self, owner: str, run_id: str) -> list[AnyEvent]:
         """The events of one run of an owner, so far; empty if there is no such run."""
         with self.engine.connect() as db:
-            row = db.execute(
-                select(RUNS)
-                .join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
-                .where(CONVERSATIONS.c.owner == owner, RUNS.c.run_id == run_id)
-            ).first()
+            row = db.execute(_runs_of(owner).where(RUNS.c.run_id == run_id)).first()
             return _read(db, row.handle, row.first, row.last) if row else []
 
     def _renew(self, run_ids: Collection[str]) -> None:
@@ -168,6 +158,14 @@ def _transact_on(engine: Engine) -> Transact:
             return work(db)
 
     return transact
+
+
+def _runs_of(owner: str) -> Select[Any]:
+    return (
+        select(RUNS)
+        .join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
+        .where(CONVERSATIONS.c.owner == owner)
+    )
 
 
 def _read(db: Connection, handle: str, first: int = 0, last: int | None = None) -> list[AnyEvent]:

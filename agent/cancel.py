@@ -5,14 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
-
-
-class Closable(Protocol):
-    def close(self) -> None:
-        """End it, from any thread, at any moment."""
 
 
 class Cancelled(Exception):

@@ -8,14 +8,14 @@ from contextlib import contextmanager, suppress
 from sqlalchemy import Connection, Update, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from agent.acting import prepare
 from agent.archive import Archive
 from agent.closing import program_answer
 from agent.conversation import Conversation
+from agent.fingerprint import fingerprint
 from agent.saved import UnreadableTrace
 from agent.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.tools import ToolOutcome
-from agent.trace import RunFinished, ToolFinished
+from agent.trace import ToolFinished
 
 LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long (see ``agent.pulse``) is taken for dead."""
@@ -94,9 +94,9 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
     for call in list(run.open_calls.values()):
         started = keys.get(call.id)
         known = outcome(started.key) if started else None
-        result = known or ToolOutcome(result="Not known: the program ended before the result came.", ok=False)
-        if not started:
-            result = ToolOutcome(result="Not run: the program ended before.", ok=False)
+        lost = "Not known: the program ended before the result came."
+        words = lost if started else "Not run: the program ended before."
+        result = known or ToolOutcome(result=words, ok=False)
         conversation.append(
             ToolFinished(
                 step=started.step if started else run.steps,
@@ -107,23 +107,12 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
                 result=result.result,
                 reads=result.reads,
                 changes=result.changes,
-                fingerprint=started.fingerprint if started else prepare(call, {}).fingerprint,
+                fingerprint=started.fingerprint if started else fingerprint(call.name, call.arguments),
                 key=started.key if started else None,
             )
         )
-    conversation.append(
-        RunFinished(
-            stop_reason="interrupted",
-            answer=program_answer(conversation, "interrupted", "the program ended in the middle of it"),
-            answer_by="program",
-            steps=run.steps,
-            model_calls=run.model_calls,
-            tool_calls=run.tool_calls,
-            usage=run.usage,
-            usage_complete=run.usage_complete,
-            seconds=None,
-        )
-    )
+    answer = program_answer(conversation, "interrupted", "the program ended in the middle of it")
+    conversation.append(run.end("interrupted", answer, "program", seconds=None))
     conversation.commit()
 
 

@@ -1,10 +1,11 @@
 """What a run has used and done so far, folded from its events: what limits and guards look at."""
 
 from collections import Counter
+from typing import Literal
 
 from agent.history import UNCALIBRATED_CHARS_PER_TOKEN
-from agent.shapes import ToolCall, Usage
-from agent.trace import AnyEvent, ModelReply, ToolFinished
+from agent.shapes import StopReason, ToolCall, Usage
+from agent.trace import AnyEvent, ModelReply, RunFinished, ToolFinished
 
 
 class Tally:
@@ -78,6 +79,22 @@ class Tally:
             input_tokens=self.input_tokens if self.usage_complete or self.input_tokens else None,
             output_tokens=self.output_tokens if self.usage_complete or self.output_tokens else None,
             estimated=self.usage_estimated,
+        )
+
+    def end(
+        self, stop_reason: StopReason, answer: str, by: Literal["model", "program"], seconds: float | None
+    ) -> RunFinished:
+        """The event that ends the run, with its sums; ``seconds`` is None where no clock saw the whole of it."""
+        return RunFinished(
+            stop_reason=stop_reason,
+            answer=answer,
+            answer_by=by,
+            steps=self.steps,
+            model_calls=self.model_calls,
+            tool_calls=self.tool_calls,
+            usage=self.usage,
+            usage_complete=self.usage_complete,
+            seconds=seconds,
         )
 
     def _add_reply(self, reply: ModelReply) -> None:

@@ -118,20 +118,7 @@ class Turn:
 
     def finish(self, stop_reason: StopReason, answer: str, by: Literal["model", "program"]) -> RunFinished:
         """Record the end of the run with its sums, and keep everything."""
-        run = self.run
-        finished = self.write(
-            RunFinished,
-            step=0,
-            stop_reason=stop_reason,
-            answer=answer,
-            answer_by=by,
-            steps=run.steps,
-            model_calls=run.model_calls,
-            tool_calls=run.tool_calls,
-            usage=run.usage,
-            usage_complete=run.usage_complete,
-            seconds=round(self.elapsed, 3),
-        )
+        finished = self.add(self.run.end(stop_reason, answer, by, round(self.elapsed, 3)))
         self.conversation.commit()
         return finished
 

@@ -8,12 +8,13 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import DatabaseError
 from sqlmodel import Session
 
-from store.engine import read, write
+from store.engine import read, sqlite_code, write
+from store.models import MOST_COPIES
 
 # What each query finds is wrong, and is worded by the line before it.
 RULES = {
     "cart {0} holds an impossible number of book {1}": (
-        "SELECT customer_id, book_id FROM cart_line WHERE quantity NOT BETWEEN 1 AND 20"
+        f"SELECT customer_id, book_id FROM cart_line WHERE quantity NOT BETWEEN 1 AND {MOST_COPIES}"  # noqa: S608 - our own constant
     ),
     "customer {0} has no cart": (
         "SELECT id FROM customer WHERE NOT EXISTS (SELECT 1 FROM cart WHERE customer_id = customer.id)"
@@ -53,7 +54,7 @@ def _file_problems(db: Session) -> list[str]:
     try:
         db.execute(text("INSERT INTO book_index(book_index, rank) VALUES ('integrity-check', 1)"))
     except DatabaseError as error:
-        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+        if sqlite_code(error) != sqlite3.SQLITE_CORRUPT:
             raise
         problems.append("the search index does not agree with the books")
     return problems

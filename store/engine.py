@@ -123,16 +123,17 @@ def transact(engine: Engine, work: Callable[[Connection], Result]) -> Result:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _sqlite_code(error: DBAPIError) -> int:
+def sqlite_code(error: DBAPIError) -> int:
+    """The primary result code of SQLite behind an error; 0 if it is none of SQLite's."""
     return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
 
 
 def _worth_another_try(error: DBAPIError) -> bool:
-    return _sqlite_code(error) in _SQLITE_BUSY or getattr(error.orig, "sqlstate", None) in _POSTGRES_RETRY
+    return sqlite_code(error) in _SQLITE_BUSY or getattr(error.orig, "sqlstate", None) in _POSTGRES_RETRY
 
 
 def _refuse(error: DBAPIError) -> NoReturn:
     """Word a driver's error without SQL, paths and hosts; a broken rule is our own bug and stays what it is."""
     if isinstance(error, IntegrityError):
         raise error
-    raise ShopUnavailable(_SQLITE_REASONS.get(_sqlite_code(error), UNKNOWN_REASON)) from error
+    raise ShopUnavailable(_SQLITE_REASONS.get(sqlite_code(error), UNKNOWN_REASON)) from error

@@ -50,8 +50,9 @@ def shelve(db: Session, books: Sequence[NewBook], *, by: str) -> None:
             elif before:
                 book.stock_version = before.version
         _put(db, Book, [shelf_row(book) for book in batch], key="id")
-        _put(db, BookText, [searchable(book) for book in batch], key="book_id")
-        _learn(db, known_words(searchable(book) for book in batch))
+        texts = [searchable(book) for book in batch]
+        _put(db, BookText, texts, key="book_id")
+        _learn(db, known_words(texts))
 
 
 def shelf_row(book: NewBook) -> dict[str, Any]:

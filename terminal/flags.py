@@ -5,7 +5,7 @@ import inspect
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -18,6 +18,7 @@ from assistant.settings import DEMO_CUSTOMER, Settings
 
 T = TypeVar("T")
 OFF = math.inf
+USUAL, OPTIONS = Settings(), ModelOptions()
 """What a limit's flag becomes when it says ``none``."""
 
 
@@ -70,13 +71,13 @@ def run_flags(
     max_input_tokens: Limit = None,
     max_seconds: Limit = None,
     max_result_chars: Limit = None,
-    max_results: Annotated[int, typer.Option(min=1, max=50, help="Books a search returns.")] = 5,
+    max_results: Annotated[int, typer.Option(min=1, max=50, help="Books a search returns.")] = USUAL.search_size,
     guards: Annotated[bool, typer.Option("--guards/--no-guards", help="Without: only a cap of 40 steps.")] = True,
     wrap_up: Annotated[bool, typer.Option("--wrap-up/--no-wrap-up", help="A last word after a limit.")] = True,
-    num_ctx: Annotated[int, typer.Option(min=512, help="Context window to ask for, in tokens.")] = 16_384,
-    think: Annotated[bool, typer.Option("--think/--no-think", help="Let the model think first.")] = True,
-    seed: Annotated[int, typer.Option(help="Seed of the model's dice.")] = 42,
-    temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = 0.0,
+    num_ctx: Annotated[int, typer.Option(min=512, help="Context window to ask for, in tokens.")] = OPTIONS.num_ctx,
+    think: Annotated[bool, typer.Option("--think/--no-think", help="Let the model think first.")] = OPTIONS.think,
+    seed: Annotated[int, typer.Option(help="Seed of the model's dice.")] = OPTIONS.seed,
+    temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = OPTIONS.temperature,
 ) -> RunFlags:
     """Turn flags into settings; raises typer.BadParameter for a limit that is out of bounds."""
     given = {
@@ -95,7 +96,7 @@ def run_flags(
         first = error.errors()[0]
         flag = "--" + str(first["loc"][0]).replace("_", "-")
         raise typer.BadParameter(f"{flag}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
-    options = replace(ModelOptions(), num_ctx=num_ctx, think=think, seed=seed, temperature=temperature)
+    options = ModelOptions(num_ctx=num_ctx, think=think, seed=seed, temperature=temperature)
     return RunFlags(model, database, session, customer, Settings(limits, options, max_results))
 
 

@@ -32,7 +32,6 @@ class Pull:
     layers: dict[str, float] = field(default_factory=dict)
     status: str = "starting"
     running: bool = True
-    done: bool = False
     cancelled: bool = False
     error: str = ""
 
@@ -85,7 +84,7 @@ class Pulls:
             log.exception("the pull of %s broke", name)
         finally:
             cancelled = bool(error) and cancel.wanted
-            self._show(name, running=False, done=not error, cancelled=cancelled, error=error)
+            self._show(name, running=False, cancelled=cancelled, error=error)
 
     def _take(self, name: str, progress: PullProgress) -> None:
         """Show what has come of a layer; a server that fetches a part again never makes a bar fall."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.trace import AnyEvent, ModelReply, ModelRequest
+from ui.steps import steps_of
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,7 @@ class StepTokens:
 
 def step_tokens(events: Sequence[AnyEvent]) -> list[StepTokens]:
     """The tokens of each model call of a run, in order: as the model counted them, else as estimated before."""
-    found: list[StepTokens] = []
-    request: ModelRequest | None = None
-    for event in events:
-        match event.kind:
-            case "model_request":
-                request = event
-                found.append(_tokens(event, None))
-            case "model_reply" if request is not None:
-                found[-1] = _tokens(request, event)
-    return found
+    return [_tokens(step.request, step.reply) for step in steps_of(events)]
 
 
 def _tokens(request: ModelRequest, reply: ModelReply | None) -> StepTokens:

@@ -13,6 +13,7 @@ from agent.models.ollama_chat import asking, chat, get
 from agent.models.ollama_faults import FAILURES, fault_of
 from agent.models.ollama_names import same_model
 from agent.models.ollama_network import Line, switchboard
+from agent.models.ollama_state import asked
 from agent.shapes import ModelFault
 
 
@@ -26,11 +27,7 @@ class Loaded:
 
 def loaded(name: str, host: str | None = None, timeout: float = 1.0) -> Loaded | None:
     """How a server, OLLAMA_HOST's by default, has loaded a model; None where it has not, or does not tell."""
-    try:
-        with switchboard().line(host) as line:
-            entry = line.run(asyncio.wait_for(_entry(line.client, name), timeout))
-    except FAILURES:
-        return None
+    entry = asked(host, timeout, lambda client: _entry(client, name))
     if entry is None:
         return None
     size, on_gpu, context = (entry.get(key) for key in ("size", "size_vram", "context_length"))
@@ -60,8 +57,8 @@ async def _entry(client: AsyncClient, name: str) -> dict[str, Any] | None:
     return next((entry for entry in held if same_model(entry.get("name") or entry.get("model") or "", name)), None)
 
 
-async def _load(line: Line, asked: dict[str, Any], seconds: float) -> None:
+async def _load(line: Line, request: dict[str, Any], seconds: float) -> None:
     async with asyncio.timeout_at(time.monotonic() + seconds):
-        async with aclosing(chat(line.client, {**asked, "messages": []})) as parts:
+        async with aclosing(chat(line.client, {**request, "messages": []})) as parts:
             async for _ in parts:
                 pass

@@ -64,7 +64,7 @@ class ModelCard:
 
 def find_server(host: str | None = None, timeout: float = 1.0) -> ServerState:
     """Ask a server, OLLAMA_HOST's by default, which models it has; answers within ``timeout`` seconds."""
-    return _asked(host, timeout, _look) or ServerState()
+    return asked(host, timeout, _look) or ServerState()
 
 
 def has_model(state: ServerState, name: str) -> bool:
@@ -79,12 +79,11 @@ def describe(name: str, host: str | None = None, timeout: float = 2.0) -> ModelC
         listed, shown = await asyncio.gather(_models(client), _show(client, name))
         return _card(name, ServerState(models=listed).find(name), shown)
 
-    return _asked(host, timeout, look) or ModelCard(name)
+    return asked(host, timeout, look) or ModelCard(name)
 
 
-def _asked(
-    host: str | None, timeout: float, question: Callable[[AsyncClient], Coroutine[Any, Any, T]]
-) -> T | None:
+def asked(host: str | None, timeout: float, question: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T | None:
+    """Ask a server, OLLAMA_HOST's by default, anything; None where it gives no answer in ``timeout`` seconds."""
     try:
         with switchboard().line(host) as line:
             return line.run(asyncio.wait_for(question(line.client), timeout))

@@ -94,8 +94,7 @@ def _stand_ins(first: Book | None, alternative: Alternative | None, desk: Desk) 
     elif wish.title or wish.book_id:
         yield from books_meant(wish, desk, "add")
         return
-    seen = [book for result in desk.notes.run for book in result.books]
-    others = _others(seen, wish, first)
+    others = _others(desk.notes.found, wish, first)
     if not others:
         searched = desk.search(wish.author or wish.genre, why="I look for others to take instead.")
         others = _others(searched.books, wish, first)
@@ -167,8 +166,7 @@ def _nothing_added(refused: list[tuple[Book, str]], alternative: Alternative | N
     if alternative and len(refused) == 1:
         more = " I found nothing that could take its place."
     if alternative is None and book.author:
-        seen = [other for result in desk.notes.run for other in result.books]
-        others = _others(seen, Wish("", author=book.author), book)[:3]
+        others = _others(desk.notes.found, Wish("", author=book.author), book)[:3]
         more = f" Other books by {book.author} that I found:\n{rows(others)}" if others else ""
     return f"{_reasons(refused)}. I have not added {'anything' if len(refused) > 1 else 'it'} to your cart.{more}"
 

@@ -1,10 +1,11 @@
 """What the stand-in says of the cart: from what it last read, as a model with a memory does."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assistant.offline.desk import Desk
+from assistant.offline.history import Result
 from assistant.offline.intents import adding
 from assistant.offline.request import plain
 from assistant.offline.words import dollars, listed, money
@@ -38,13 +39,18 @@ def tell_cart(request: str, desk: Desk) -> str | None:
     total = f"Your cart total is {dollars(notes.total)}."
     if _AMOUNT.search(request) or not _CONTENTS.search(request):
         return total
-    added = [
-        f"{result.data.get('quantity', 1)} × {result.data['added']}"
-        for result in reversed(notes.latest)
-        if result.name == "add_to_cart" and "added" in result.data
-    ]
+    added = added_by([*notes.earlier, *notes.run])
     mine = f"In this conversation I added {listed(added)}. " if added else ""
     return f"{mine}{total} The cart panel lists what is in it."
+
+
+def added_by(results: Iterable[Result]) -> list[str]:
+    """What these calls put into the cart, each with its number of copies."""
+    return [
+        f"{result.data.get('quantity', 1)} × {result.data['added']}"
+        for result in results
+        if result.name == "add_to_cart" and "added" in result.data
+    ]
 
 
 def _whole_cart(cart: Mapping[str, Any]) -> str:

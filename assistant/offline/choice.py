@@ -37,7 +37,7 @@ def rows(books: list[Book], *, with_id: bool = False) -> str:
 def books_meant(wish: Wish, desk: Desk, verb: str) -> list[Book]:
     """The book that is meant; several where any of them will do, the best first. Raises Unclear."""
     if wish.book_id is not None and not wish.title:
-        return [desk.notes.books.get(wish.book_id, Book(wish.book_id, f"Book {wish.book_id}"))]
+        return [_by_id(wish.book_id, desk)]
     if wish.chooses:
         return _pointed_at(wish, desk.notes)
     if not wish.title:
@@ -84,9 +84,13 @@ def _price_fits(price: Decimal | None, wish: Wish) -> bool:
     )
 
 
+def _by_id(book_id: int, desk: Desk) -> Book:
+    return desk.notes.books.get(book_id, Book(book_id, f"Book {book_id}"))
+
+
 def _by_title(wish: Wish, desk: Desk, verb: str) -> list[Book]:
     # Two books of one request may have come with one search.
-    seen = [book for result in desk.notes.run for book in result.books if alike(wish.title, book.title) >= SURE]
+    seen = [book for book in desk.notes.found if alike(wish.title, book.title) >= SURE]
     found = (
         list({book.id: book for book in seen}.values()) or desk.search(f"{wish.title} {wish.author}".strip()).books
     )
@@ -94,7 +98,7 @@ def _by_title(wish: Wish, desk: Desk, verb: str) -> list[Book]:
     fitting = named or narrowed(found, Wish("", author=wish.author))
     close = closest(wish.title if not named else wish.phrase, fitting)
     if not close and wish.book_id is not None:
-        return [desk.notes.books.get(wish.book_id, Book(wish.book_id, f"Book {wish.book_id}"))]
+        return [_by_id(wish.book_id, desk)]
     if not close:
         shown = f" I did find:\n{rows(found)}" if found else ""
         by = f" by {wish.author}" if wish.author else ""

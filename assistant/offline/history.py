@@ -110,9 +110,9 @@ class Notes:
         return last if last.endswith("?") else ""
 
     @property
-    def latest(self) -> list[Result]:
-        """All results, the newest first."""
-        return [*self.earlier, *self.run][::-1]
+    def found(self) -> list[Book]:
+        """The books that the searches of this request brought, in order."""
+        return [book for result in self.run for book in result.books]
 
 
 def read(messages: Sequence[Message]) -> Notes:

@@ -1,5 +1,6 @@
 """What the stand-in says when a run ends before its request is done: only what the results show."""
 
+from assistant.offline.cart import added_by
 from assistant.offline.desk import doubtful
 from assistant.offline.history import Notes
 from assistant.offline.intents import adding
@@ -14,7 +15,7 @@ def wrap_up(notes: Notes) -> str:
 
 
 def _looked_up(notes: Notes) -> str:
-    found = list(dict.fromkeys(book.title for result in notes.run for book in result.books))[:3]
+    found = list(dict.fromkeys(book.title for book in notes.found))[:3]
     stock = {
         result.data.get("title"): count
         for result in notes.run
@@ -36,10 +37,7 @@ def _looked_up(notes: Notes) -> str:
 
 def _done(notes: Notes) -> str:
     adds = [result for result in notes.run if result.name == "add_to_cart"]
-    added = [
-        f"{result.data.get('quantity', 1)} × {result.data['added']}" for result in adds if "added" in result.data
-    ]
-    if added:
+    if added := added_by(adds):
         total = f"; the cart total was then {dollars(notes.total)}" if notes.total is not None else ""
         return f"I added {listed(added)}{total}. The rest of your request is not done."
     if any(doubtful(result.error) for result in adds if result.error):
