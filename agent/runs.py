@@ -22,13 +22,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run as it stands: its events that are kept for good, and the words now coming in."""
+    """A run as it stands: its events that are kept for good, and the words and thoughts now coming in."""
 
     run_id: str
     question: str
     events: tuple[AnyEvent, ...]
     doing: str
     text: str
+    thinking: str
     running: bool
     stopping: bool
     seconds: float
@@ -50,6 +51,7 @@ class LiveRun:
     events: tuple[AnyEvent, ...] = ()
     doing: str = "starting"
     words: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
 
     def take(self, item: AnyEvent | Delta) -> None:
         """Show what has come: deltas at once, events when they are kept."""
@@ -59,11 +61,12 @@ class LiveRun:
                     self.words.append(item.text)
                     self.doing = "answering"
                 case "thinking_delta":
+                    self.thoughts.append(item.text)
                     self.doing = "thinking"
                 case "phase":
                     self.doing = item.text
                 case "model_request":
-                    self.words = []
+                    self.words, self.thoughts = [], []
                     self.doing = "waiting for the model"
                 case "tool_started":
                     self.doing = f"running {item.call.name}"
@@ -87,6 +90,7 @@ class LiveRun:
                 events=self.events,
                 doing=self.doing,
                 text="".join(self.words),
+                thinking="".join(self.thoughts),
                 running=self.ended is None,
                 stopping=self.cancel.wanted,
                 seconds=(self.ended or time.monotonic()) - self.started,

@@ -26,16 +26,12 @@ BACK_PORTED = {(3, 44): 6, (3, 50): 7}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: what was found, and what to do if it is not as it should be."""
+    """One thing looked at: what was found, whether it is as it should be, and what to do if it is not."""
 
     what: str
     found: str
+    ok: bool = True
     advice: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether it is as it should be: then there is nothing to advise."""
-        return not self.advice
 
 
 def diagnose(database: str | None = None) -> list[Finding]:
@@ -57,14 +53,14 @@ def sqlite_finding(version: tuple[int, ...]) -> Finding:
     advice = (
         "Rarely loses commits when several processes write at once; fixed in 3.51.3. Update SQLite when you can."
     )
-    return Finding("SQLite", text, advice=advice)
+    return Finding("SQLite", text, ok=False, advice=advice)
 
 
 def _database(url: str | None) -> Finding:
     try:
         engine = store.open_shop(url)
     except store.ShopError as error:
-        return Finding("Database", str(error), advice="See: bookshop db --help")
+        return Finding("Database", str(error), ok=False, advice="See: bookshop db --help")
     kind = engine.dialect.name
     engine.dispose()
     return Finding("Database", f"open ({kind})")
@@ -87,12 +83,12 @@ def _ollama(server: ServerState, name: str) -> list[Finding]:
     place = server_address()
     if not server.reachable:
         advice = f"Start it: ollama serve. Then: ollama pull {name}. Until then: --model offline"
-        return [Finding("Ollama", f"not running at {place}", advice=advice)]
+        return [Finding("Ollama", f"not running at {place}", ok=False, advice=advice)]
     running = Finding("Ollama", f"running at {place}, version {server.version or 'unknown'}")
     pulled = server.find(name)
     if pulled is None:
         found = f"{name} is not pulled{_others(server)}"
-        return [running, Finding("Model", found, advice=f"Get it: ollama pull {name}")]
+        return [running, Finding("Model", found, ok=False, advice=f"Get it: ollama pull {name}")]
     size = f", {pulled.size / 1e9:.1f} GB" if pulled.size else ""
     digest = Finding("Digest", _printable(pulled.digest or "unknown"))
     with ThreadPoolExecutor(2) as asking:  # together, so that a server that hangs is waited for once
@@ -109,10 +105,16 @@ def _ollama(server: ServerState, name: str) -> list[Finding]:
 def model_findings(card: ModelCard, held: Loaded | None) -> list[Finding]:
     """Judge a model by what the server tells of it; ``held`` says how it is loaded, if it is."""
     tools, thinks = _known(card.can_call_tools), "always" if card.thinking_only else _known(card.can_think)
-    unable = f"It cannot shop without tools. Choose one that can: ollama pull {PREFERRED_MODEL}"
-    advice = unable if card.can_call_tools is False else ""
+    able = card.can_call_tools is not False
     found = [
-        Finding("Capabilities", f"tools {tools}, thinking {thinks}", advice=advice),
+        Finding(
+            "Capabilities",
+            f"tools {tools}, thinking {thinks}",
+            ok=able,
+            advice=""
+            if able
+            else f"It cannot shop without tools. Choose one that can: ollama pull {PREFERRED_MODEL}",
+        ),
         _context(card.context_length, held),
     ]
     if card.can_call_tools is not None:  # else the server has told nothing of it
@@ -129,12 +131,12 @@ def _context(most: int | None, held: Loaded | None) -> Finding:
             now += f", {held.on_gpu:.0%} on the GPU"
     found = f"the model's {f'{most:,}' if most else 'unknown'}; server: {now}; ours {ours:,}"
     if most and most < ours:
-        return Finding("Context", found, advice=f"Ask for what the model has: --num-ctx {most}")
+        return Finding("Context", found, ok=False, advice=f"Ask for what the model has: --num-ctx {most}")
     if held and held.context_length and held.context_length < ours:
         advice = (
             "Loaded by another program, or short of memory: the next question loads it anew. Or: --num-ctx 8192"
         )
-        return Finding("Context", found, advice=advice)
+        return Finding("Context", found, ok=False, advice=advice)
     return Finding("Context", found)
 
 
