@@ -50,5 +50,11 @@ def _draw_line(line: dict[str, Any], change: Change, key: str) -> None:
 
 
 def _set_copies(change: Change, line: dict[str, Any], key: str) -> None:
-    if not change(line["book_id"], st.session_state[key]):
-        st.session_state[key] = line["quantity"]
+    # Streamlit calls this once more for a box that a fragment has drawn anew, with what it told before: no wish.
+    told, wanted = st.session_state.setdefault("copies-told", {}), st.session_state[key]
+    if wanted == told.get(key, line["quantity"]):
+        return
+    if change(line["book_id"], wanted):
+        told[key] = wanted
+    else:
+        st.session_state[key] = told.get(key, line["quantity"])
