@@ -1,19 +1,20 @@
-"""One tool call: checked, put to the guards, run, and answered with a result the model reads."""
+"""One tool call: checked, put to the guards and perhaps to a person, run, and answered with a result."""
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agent.approving import DECLINED, ask_a_person
 from agent.arguments import BadArguments
 from agent.cancel import Cancelled
 from agent.fingerprint import fingerprint
 from agent.moments import AfterTool, BeforeTool
-from agent.shapes import ToolCall
+from agent.shapes import NotRun, ToolCall
 from agent.text import clean
-from agent.tools import Tool, ToolError, ToolOutcome
-from agent.trace import ToolFinished, ToolStarted
+from agent.tools import Tool, ToolError, ToolOutcome, ToolRefusal
+from agent.trace import Note, ToolFinished, ToolStarted
 from agent.turn import Turn, Yields
 
 MAX_ERROR_CHARS = 300
@@ -22,11 +23,12 @@ PROMPT_CUT = "Not run: the server had cut the prompt, so this may not be what wa
 
 @dataclass(frozen=True)
 class Prepared:
-    """A call with its arguments repaired, or with the ``problem`` in words why it cannot run."""
+    """A call with its tool and its arguments repaired, or with the ``problem`` in words why it cannot run."""
 
     call: ToolCall
     raw_arguments: Mapping[str, Any]
     fingerprint: str
+    tool: Tool | None = None
     repairs: tuple[str, ...] = ()
     problem: str = ""
 
@@ -36,25 +38,15 @@ class Prepared:
         return {"call": self.call, "raw_arguments": self.raw_arguments, "fingerprint": self.fingerprint}
 
 
-def act(turn: Turn, call: ToolCall) -> Yields[None]:
-    """Answer one call: run it, unless it cannot run or a guard objects."""
-    prepared = prepare(call, turn.tools)
-    tool = turn.tools.get(prepared.call.name)
-    writes = tool is not None and tool.side_effecting
-    moment = BeforeTool(turn.elapsed, prepared.call, prepared.fingerprint, writes)
-    objection = yield from turn.consult(moment)
-    if writes and turn.run.last_reply and turn.run.last_reply.prompt_cut:
-        finished = leave(turn, prepared, PROMPT_CUT)
-    elif objection:
-        replayed = objection.action == "replay"
-        finished = leave(turn, prepared, objection.result or objection.reason, ok=replayed)
-    elif prepared.problem:
-        finished = leave(turn, prepared, prepared.problem)
-    else:
-        finished = yield from _run(turn, prepared)
-    yield finished
-    turn.heed_cancel()
-    yield from turn.consult(AfterTool(turn.elapsed, finished))
+def act_on(turn: Turn, calls: Iterable[ToolCall]) -> Yields[None]:
+    """Answer the calls of one reply in their order; hints of the guards follow when all have their results."""
+    for call in calls:
+        finished = yield from _act(turn, call)
+        yield finished
+        turn.heed_cancel()
+        yield from turn.consult(AfterTool(turn.elapsed, finished))
+    for hint in turn.run.hints:
+        yield turn.write(Note, purpose="nudge", text=hint)
 
 
 def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared:
@@ -68,26 +60,15 @@ def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared:
     try:
         arguments, repairs = tool.check(raw)
     except BadArguments as error:
-        return Prepared(call, raw, fingerprint(call.name, raw), problem=str(error)[:MAX_ERROR_CHARS])
+        return Prepared(call, raw, fingerprint(call.name, raw), tool, problem=str(error)[:MAX_ERROR_CHARS])
     repaired = ToolCall(id=call.id, name=tool.name, arguments=arguments)
-    return Prepared(repaired, raw, fingerprint(tool.name, arguments), tuple(repairs))
-
-
-def leave(turn: Turn, prepared: Prepared, result: str, *, ok: bool = False) -> ToolFinished:
-    """Record the result of a call that is not run."""
-    return turn.write(
-        ToolFinished,
-        **prepared.record,
-        ran=False,
-        ok=ok,
-        result=result,
-    )
+    return Prepared(repaired, raw, fingerprint(tool.name, arguments), tool, tuple(repairs))
 
 
 def leave_open_calls(turn: Turn, why: str) -> Yields[None]:
     """Answer every call the end of the run left open, so that each has a result."""
     for call in list(turn.run.open_calls.values()):
-        yield leave(turn, prepare(call, turn.tools), f"Not run: {why}.")
+        yield _leave(turn, prepare(call, turn.tools), f"Not run: {why}.", "run_ended")
 
 
 def truncate(text: str, limit: int | None) -> tuple[str, int]:
@@ -98,16 +79,44 @@ def truncate(text: str, limit: int | None) -> tuple[str, int]:
     return f"{text[:limit]}\n[{cut:,} characters cut]", cut
 
 
-def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
+def _act(turn: Turn, call: ToolCall) -> Yields[ToolFinished]:
+    """Run one call, unless it cannot run, a guard objects or a person says no."""
+    said = turn.run.approvals.get(call.id)
+    if said and said.arguments is not None:
+        call = call.model_copy(update={"arguments": said.arguments})
+    prepared = prepare(call, turn.tools)
+    tool = prepared.tool
+    if tool is None or prepared.problem:
+        return _leave(turn, prepared, prepared.problem, "bad_arguments" if tool else "unknown_tool")
+    if tool.side_effecting and turn.run.last_reply and turn.run.last_reply.prompt_cut:
+        return _leave(turn, prepared, PROMPT_CUT, "prompt_cut")
+    if said is None:
+        moment = BeforeTool(turn.elapsed, prepared.call, prepared.fingerprint, tool)
+        objection = yield from turn.consult(moment)
+        if objection:
+            replayed = objection.action == "replay"
+            return _leave(turn, prepared, objection.result or objection.reason, "guard", ok=replayed)
+        yield from ask_a_person(turn, tool, prepared.call)
+    elif not said.approved:
+        return _leave(turn, prepared, DECLINED, "declined")
+    return (yield from _run(turn, prepared, tool))
+
+
+def _leave(turn: Turn, prepared: Prepared, result: str, why: NotRun, *, ok: bool = False) -> ToolFinished:
+    """Record the result of a call that is not run."""
+    return turn.write(ToolFinished, **prepared.record, ran=False, ok=ok, result=result, not_run=why)
+
+
+def _run(turn: Turn, prepared: Prepared, tool: Tool) -> Yields[ToolFinished]:
     # The key tells this call from the same one made again, in this message or in any other.
     times = turn.run.runs_of[prepared.fingerprint] + 1
     message = hashlib.sha256(turn.run.message_id.encode()).hexdigest()[:24]
     key = f"{message}:{prepared.fingerprint}:{times}"
     yield turn.write(ToolStarted, **prepared.record, repairs=list(prepared.repairs), key=key)
-    if turn.tools[prepared.call.name].side_effecting:
+    if tool.side_effecting:
         turn.conversation.commit()  # a crash in the middle of it must find what was about to be done
     started = time.perf_counter()
-    outcome = _outcome(turn, prepared.call, key)
+    outcome = _outcome(turn, tool, prepared.call, key)
     result, cut = truncate(clean(outcome.result), turn.limits.max_result_chars)
     return turn.write(
         ToolFinished,
@@ -115,16 +124,19 @@ def _run(turn: Turn, prepared: Prepared) -> Yields[ToolFinished]:
         key=key,
         ran=True,
         ok=outcome.ok,
+        side_effecting=tool.side_effecting,
+        refused=outcome.refused,
         doubtful=outcome.doubtful,
         result=result,
         chars_cut=cut,
         duration_ms=round((time.perf_counter() - started) * 1000, 3),
         reads=outcome.reads,
+        found=outcome.found,
         changes=outcome.changes,
     )
 
 
-def _outcome(turn: Turn, call: ToolCall, key: str) -> ToolOutcome:
+def _outcome(turn: Turn, tool: Tool, call: ToolCall, key: str) -> ToolOutcome:
     """Run the tool; whatever it raises becomes a result the model reads.
 
     A call that did not come to its end is asked for its outcome first, so that no effect is ever denied.
@@ -135,12 +147,12 @@ def _outcome(turn: Turn, call: ToolCall, key: str) -> ToolOutcome:
         outcome = turn.runner.run(lambda: turn.toolbox.call(call, key), seconds, turn.cancel)
         return ToolOutcome.model_validate(outcome)
     except ToolError as error:
-        return ToolOutcome(result=str(error)[:MAX_ERROR_CHARS], ok=False)
+        refused = isinstance(error, ToolRefusal)
+        return ToolOutcome(result=str(error)[:MAX_ERROR_CHARS], ok=False, refused=refused)
     except Cancelled:
         words = f"{call.name} was stopped by the user before it answered."
     except TimeoutError:
         words = f"{call.name} timed out and may still take effect. Check before you repeat it, or go another way."
     except Exception:  # noqa: BLE001  # the one place where a bug of a tool becomes a result; its text may leak
         words = f"{call.name} failed for a reason of its own. Try once more, or go another way."
-    doubtful = turn.tools[call.name].side_effecting
-    return turn.toolbox.outcome(key) or ToolOutcome(result=words, ok=False, doubtful=doubtful)
+    return turn.toolbox.outcome(key) or ToolOutcome(result=words, ok=False, doubtful=tool.side_effecting)

@@ -25,6 +25,7 @@ def ask(turn: Turn) -> Yields[ModelReply]:
         estimated_input_tokens=estimate.total,
         resent_tokens=estimate.resent,
         new_tokens=estimate.new,
+        calibrated=estimate.calibrated,
         wrap_up=turn.wrapping_up,
         prefix_kept=not history.rewritten,
         elapsed_ms=round(turn.elapsed * 1000, 1),

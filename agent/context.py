@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from agent.meter import counts_only_new
 from agent.moments import BeforeModel, Decision, Moment
+from agent.shapes import StopReason
 from agent.tally import Tally
 from agent.trace import ModelRequest
 
@@ -19,15 +20,16 @@ class ContextWindow:
     """Stops before a request that cannot fit with its answer; silent until a count has calibrated the estimate."""
 
     num_ctx: int
+    name: StopReason = "context_window"
 
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:  # noqa: ARG002
         if not isinstance(moment, BeforeModel) or not moment.estimate.calibrated:
             return None
         needed = moment.estimate.total + LEAST_ANSWER
         if needed <= self.num_ctx:
-            return None
+            return Decision(self.name, "pass", needed, self.num_ctx)
         why = f"the conversation needs about {needed:,} tokens and the context holds {self.num_ctx:,}"
-        return Decision("context_window", "stop", needed, self.num_ctx, why, stop_reason="context_window")
+        return Decision(self.name, "stop", needed, self.num_ctx, why, stop_reason=self.name)
 
 
 def room_for_answer(estimated_input: int, num_ctx: int, num_predict: int) -> int:

@@ -56,7 +56,8 @@ class Conversation:
         """Add an event and fold it into the views."""
         self._events.append(event)
         if event.kind == "run_started":
-            self.run = Tally()
+            continued = event.continues is not None and event.continues == self.run.run_id
+            self.run = Tally(self.run if continued else None)
         self.meter.add(event, self.history)
         self.history.add(event)
         self.run.add(event)

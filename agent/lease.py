@@ -1,5 +1,9 @@
-"""One live run a conversation: a lease in the database, renewed while the worker lives, closed when it died."""
+"""One live run a conversation: a lease in the database, renewed while the worker lives, closed when it died.
 
+A run that waits for a person has no worker; whoever brings the answer takes it up.
+"""
+
+import math
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -21,8 +25,15 @@ LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long (see ``agent.pulse``) is taken for dead."""
 
 
+NOBODY = ""
+"""The worker of a run that waits for a person; such a run never lapses, however long that takes."""
+
+
 class ConversationBusy(Exception):
-    """This conversation is answering already; wait for it, or stop it."""
+    """This conversation is answering already, or waits for your approval; wait for it, answer it, or stop it."""
+
+    def __str__(self) -> str:
+        return super().__str__() or str(self.__doc__)
 
 
 @contextmanager
@@ -43,22 +54,59 @@ def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
 
     def take(db: Connection) -> None:
         db.execute(insert(RUNS).values(claim))
-        kept = select(func.count()).select_from(EVENTS).where(EVENTS.c.handle == conversation.handle)
-        if db.scalar(kept) != conversation.saved:
-            raise ConversationBusy("This conversation has gone on elsewhere; open it again.")
+        _refuse_if_gone_on(db, conversation)
 
     try:
         archive.transact(take)
     except IntegrityError:
-        raise ConversationBusy("This conversation is answering already; wait for it, or stop it.") from None
+        raise ConversationBusy from None
+    with _alive(archive, conversation, run_id):
+        yield run_id
+
+
+@contextmanager
+def waiting_lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
+    """Take up the run of a conversation that waits for a person; yields its run id.
+
+    Raises ConversationBusy if somebody else has: of several answers to one request one counts.
+    """
+    run_id = conversation.run.run_id
+    waits = (RUNS.c.run_id == run_id, RUNS.c.worker == NOBODY, RUNS.c.stop_reason.is_(None))
+
+    def take(db: Connection) -> None:
+        mine = update(RUNS).where(*waits).values(worker=archive.worker, heartbeat=time.time())
+        if db.execute(mine).rowcount != 1:
+            raise ConversationBusy("This request was answered already.")
+        _refuse_if_gone_on(db, conversation)
+
+    archive.transact(take)
+    with _alive(archive, conversation, run_id):
+        yield run_id
+
+
+@contextmanager
+def _alive(archive: Archive, conversation: Conversation, run_id: str) -> Iterator[None]:
+    """Keep the lease of a run that is held; at the end it is over, waits for a person, or lapses at once."""
     archive.pulse.hold(run_id)
     try:
-        yield run_id
+        yield
     finally:
         archive.pulse.drop(run_id)
         run = conversation.run
-        if run.run_id != run_id or not run.finished or conversation.saved < len(conversation.events):
-            _give_up(archive, run_id)
+        mine = update(RUNS).where(
+            RUNS.c.run_id == run_id, RUNS.c.worker == archive.worker, RUNS.c.stop_reason.is_(None)
+        )
+        kept = run.run_id == run_id and conversation.saved == len(conversation.events)
+        waits = {"worker": NOBODY, "heartbeat": math.inf} if kept and run.waiting else {"heartbeat": 0.0}
+        if run.waiting or not kept or not run.finished:
+            with suppress(Exception):  # one that cannot even write its end lapses by itself
+                _change(archive, mine.values(**waits))
+
+
+def _refuse_if_gone_on(db: Connection, conversation: Conversation) -> None:
+    kept = select(func.count()).select_from(EVENTS).where(EVENTS.c.handle == conversation.handle)
+    if db.scalar(kept) != conversation.saved:
+        raise ConversationBusy("This conversation has gone on elsewhere; open it again.")
 
 
 def close_lapsed(archive: Archive, outcome: Callable[[str], ToolOutcome | None]) -> int:
@@ -104,6 +152,8 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
                 raw_arguments=call.arguments,
                 ran=known is not None,
                 ok=result.ok,
+                not_run=None if known else "run_ended",
+                side_effecting=bool(result.changes),
                 result=result.result,
                 reads=result.reads,
                 changes=result.changes,
@@ -114,13 +164,6 @@ def interrupt(conversation: Conversation, outcome: Callable[[str], ToolOutcome |
     answer = program_answer(conversation, "interrupted", "the program ended in the middle of it")
     conversation.append(run.end("interrupted", answer, "program", seconds=None))
     conversation.commit()
-
-
-def _give_up(archive: Archive, run_id: str) -> None:
-    """Let the lease of a run that could not even write its end lapse at once."""
-    mine = (RUNS.c.run_id == run_id, RUNS.c.worker == archive.worker, RUNS.c.stop_reason.is_(None))
-    with suppress(Exception):
-        _change(archive, update(RUNS).where(*mine).values(heartbeat=0.0))
 
 
 def _change(archive: Archive, statement: Update) -> int:

@@ -1,111 +1,25 @@
 """The loop: ask the model, run the calls it makes, until it answers or a guard says stop."""
 
-import secrets
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
 
-from agent.acting import act, leave_open_calls
+from agent.acting import act_on, leave_open_calls
 from agent.asking import ask
-from agent.cancel import Cancel, Cancelled
-from agent.closing import WRAPPED_UP, wrap_up_request
-from agent.conversation import Conversation
+from agent.cancel import Cancelled
+from agent.closing import WRAPPED_UP, wrap_up_request, wrapped_up
 from agent.corrections import why_unusable
-from agent.limits import Limits
-from agent.models import ChatModel, ModelOptions
-from agent.moments import BeforeAnswer, BeforeModel, Guard, Stop
+from agent.moments import BeforeAnswer, BeforeModel, Paused, Stop
 from agent.news import hear_late_effects, hear_news
-from agent.result import AgentResult
 from agent.retrying import allow_longer_answer, try_again
-from agent.text import clean
-from agent.tools import Toolbox, tool_list
-from agent.trace import Note, RunStarted, UserMessage
+from agent.trace import Note
 from agent.turn import Turn, Yields
 
 
-@dataclass(frozen=True)
-class Agent:
-    """A model, a toolbox, instructions, and the guards that hold a run to its limits."""
-
-    model: ChatModel
-    toolbox: Toolbox
-    instructions: str
-    guards: Sequence[Guard]
-    limits: Limits = field(default_factory=Limits)
-    options: ModelOptions = field(default_factory=ModelOptions)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What else shaped the run, for the record."""
-
-    def stream(
-        self,
-        conversation: Conversation,
-        text: str,
-        *,
-        message_id: str = "",
-        run_id: str = "",
-        cancel: Cancel | None = None,
-    ) -> Yields[None]:
-        """Run one turn; yields its events as they happen, and deltas between them.
-
-        A message sent again under the same ``message_id`` does nothing twice. Every run ends with exactly one
-        ``run_finished``. What a guard, a model or the store raises by mistake is recorded, then raised.
-        """
-        turn = Turn(
-            self.model,
-            self.toolbox,
-            self.guards,
-            self.limits,
-            self.options,
-            conversation,
-            cancel or Cancel(),
-        )
-        try:
-            yield self._opening(turn, run_id or secrets.token_hex(8))
-            yield turn.write(
-                UserMessage,
-                text=clean(text),
-                turn=turn.run.turn,
-                client_message_id=clean(message_id) or secrets.token_urlsafe(12),
-            )
-            yield from to_an_end(turn)
-        except (GeneratorExit, KeyboardInterrupt):
-            break_off(turn, Stop("cancelled", "it was broken off"))
-            raise
-        except BaseException:
-            break_off(turn, Stop("internal_error", "something of ours broke"))
-            raise
-        finally:
-            turn.runner.close()
-
-    def run(self, conversation: Conversation, text: str, **options: Any) -> AgentResult:
-        """Run one turn to its end; takes what ``stream`` takes. A run cut short is a result, not an error."""
-        for _ in self.stream(conversation, text, **options):
-            pass
-        return AgentResult.of(conversation)
-
-    def _opening(self, turn: Turn, run_id: str) -> RunStarted:
-        info = self.model.info
-        return turn.write(
-            RunStarted,
-            step=0,
-            run_id=run_id,
-            turn=turn.run.turn + 1,
-            model=info,
-            settings={
-                "limits": self.limits.model_dump(mode="json"),
-                "options": vars(self.options),
-                **self.settings,
-            },
-            instructions=self.instructions + (tool_list(turn.schemas) if info.garbles_tools else ""),
-            tools=turn.schemas,
-        )
-
-
 def to_an_end(turn: Turn) -> Yields[None]:
-    """Take the steps, and end the run in words where they end early."""
+    """Take the steps, and end the run in words where they end early, unless it waits for a person."""
     try:
         yield from steps(turn)
+    except Paused:
+        return
     except Stop as stop:
         yield from end_early(turn, stop)
     except Cancelled:
@@ -114,8 +28,10 @@ def to_an_end(turn: Turn) -> Yields[None]:
 
 def steps(turn: Turn) -> Yields[None]:
     """Ask, act, repeat, until the model answers; raises Stop where a guard or the model ends the run."""
+    yield from act_on(turn, list(turn.run.open_calls.values()))  # of a run that waited for a person
     while True:
         turn.heed_cancel()
+        turn.check_backstop()
         yield from hear_news(turn)
         yield from turn.consult(BeforeModel(turn.elapsed, turn.estimate()))
         reply = yield from ask(turn)
@@ -124,9 +40,8 @@ def steps(turn: Turn) -> Yields[None]:
             continue
         if reply.incomplete:
             raise Stop("model_error", "the model's reply broke off")
-        for call in reply.tool_calls:
-            yield from act(turn, call)
         if reply.tool_calls:
+            yield from act_on(turn, reply.tool_calls)
             continue
         objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply, tuple(turn.tools)))
         if objection:
@@ -150,7 +65,8 @@ def end_early(turn: Turn, stop: Stop) -> Yields[None]:
             reply = yield from ask(turn)
             yield from leave_open_calls(turn, "tools are no longer available")
             if reply.text.strip() and not (reply.tool_calls or reply.error or reply.incomplete):
-                yield turn.finish(stop.reason, reply.text, "model")
+                yield from hear_late_effects(turn)
+                yield turn.finish(stop.reason, wrapped_up(turn.conversation, reply.text), "model")
                 return
     yield from hear_late_effects(turn)
     yield turn.finish_by_program(stop)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
+from agent.control import MomentName
 from agent.meter import Estimate
 from agent.shapes import StopReason, ToolCall
 from agent.tally import Tally
+from agent.tools import Tool
 from agent.trace import ModelReply, ToolFinished
 
 
@@ -14,24 +16,27 @@ from agent.trace import ModelReply, ToolFinished
 class BeforeModel:
     """A request is about to be sent."""
 
+    name: ClassVar[MomentName] = "before_model"
     elapsed: float
     estimate: Estimate
 
 
 @dataclass(frozen=True)
 class BeforeTool:
-    """A call is about to run: repaired, or as the model wrote it if it cannot run."""
+    """A call that can run is about to: its arguments are repaired."""
 
+    name: ClassVar[MomentName] = "before_tool"
     elapsed: float
     call: ToolCall
     fingerprint: str
-    side_effecting: bool
+    tool: Tool
 
 
 @dataclass(frozen=True)
 class AfterTool:
     """A call has its result."""
 
+    name: ClassVar[MomentName] = "after_tool"
     elapsed: float
     finished: ToolFinished
 
@@ -40,6 +45,7 @@ class AfterTool:
 class BeforeAnswer:
     """The model made no call that can run: its text is about to become the answer."""
 
+    name: ClassVar[MomentName] = "before_answer"
     elapsed: float
     reply: ModelReply
     tools: tuple[str, ...]
@@ -50,17 +56,17 @@ Moment = BeforeModel | BeforeTool | AfterTool | BeforeAnswer
 
 @dataclass(frozen=True)
 class Decision:
-    """What a guard decides, with the value it looked at; ``reason`` is read by the model and by people.
+    """What a guard found, with the value it looked at; ``reason`` is read by the model and by people.
 
-    nudge: the call is not run (or the answer not taken) and the model reads the reason; replay: not run, the
-    model reads ``result``; block: this call only; stop: the run ends with ``stop_reason``.
+    pass: all is well; nudge: the model reads the reason, and the call is not run, or the answer not taken; replay:
+    not run, the model reads ``result``; block: this call only; stop: the run ends with ``stop_reason``.
     """
 
     guard: str
-    action: Literal["nudge", "replay", "block", "stop"]
+    action: Literal["pass", "nudge", "replay", "block", "stop"]
     value: float
     threshold: float
-    reason: str
+    reason: str = ""
     stop_reason: StopReason | None = None
     result: str | None = None
 
@@ -74,4 +80,15 @@ class Stop(Exception):
         self.why = why
 
 
+class Paused(Exception):
+    """The run waits for a person; whoever drives it has nothing to do until there is an answer."""
+
+
 Guard = Callable[[Moment, Tally], Decision | None]
+"""A policy: None where the moment is none of its own, else what it found."""
+
+
+def name_of(guard: Guard) -> str:
+    """What a guard is called in the record."""
+    name = getattr(guard, "name", None) or getattr(guard, "__name__", None)
+    return str(name or type(guard).__name__)

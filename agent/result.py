@@ -48,7 +48,7 @@ class AgentResult:
             tool_calls=end.tool_calls,
             usage=end.usage,
             usage_complete=end.usage_complete,
-            cost=None,
+            cost=end.cost,
             seconds=end.seconds,
             trace=events,
         )

@@ -3,16 +3,19 @@
 import logging
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 
+from agent.agent import Agent
+from agent.approving import Approval
 from agent.archive import Archive
 from agent.cancel import Cancel
 from agent.conversation import Conversation
-from agent.lease import lease
-from agent.loop import Agent
+from agent.lease import lease, waiting_lease
 from agent.models import Delta
 from agent.trace import AnyEvent
+from agent.turn import Yields
 
 KEEP_SECONDS = 60.0
 """How long a finished run can still be watched; after that it is read from the archive."""
@@ -105,15 +108,41 @@ class Runs:
         self._lock = threading.Lock()
         self._live: dict[str, LiveRun] = {}
 
-    def start(self, agent: Agent, conversation: Conversation, text: str, message_id: str) -> str:
+    def start(
+        self, agent: Agent, conversation: Conversation, text: str, message_id: str, continues: str | None = None
+    ) -> str:
         """Answer a message in a worker thread; returns the run id, or raises ConversationBusy."""
+
+        def drive(run_id: str, cancel: Cancel) -> Yields[None]:
+            return agent.stream(
+                conversation, text, message_id=message_id, run_id=run_id, continues=continues, cancel=cancel
+            )
+
+        return self._begin(lease(self._archive, conversation), conversation, text, drive)
+
+    def resume(self, agent: Agent, conversation: Conversation, approval: Approval | None) -> str:
+        """Go on with the run that waits for this answer; returns the run id, or raises ConversationBusy."""
+
+        def drive(_run_id: str, cancel: Cancel) -> Yields[None]:
+            return agent.resume(conversation, approval, cancel=cancel)
+
+        question = next(event.text for event in conversation.run_events() if event.kind == "user_message")
+        return self._begin(waiting_lease(self._archive, conversation), conversation, question, drive)
+
+    def _begin(
+        self,
+        held: AbstractContextManager[str],
+        conversation: Conversation,
+        question: str,
+        drive: Callable[[str, Cancel], Yields[None]],
+    ) -> str:
         with ExitStack() as stack:
-            run_id = stack.enter_context(lease(self._archive, conversation))
-            live = LiveRun(run_id, text, conversation, conversation.saved)
+            run_id = stack.enter_context(held)
+            live = LiveRun(run_id, question, conversation, _first_of(conversation, run_id))
             with self._lock:
                 self._forget_old()
                 self._live[conversation.handle] = live
-            work = (live, agent, text, message_id, stack.pop_all())
+            work = (live, drive(run_id, live.cancel), stack.pop_all())
             threading.Thread(target=_work, args=work, name=f"run {run_id}", daemon=True).start()
         return run_id
 
@@ -144,14 +173,18 @@ class Runs:
                 del self._live[handle]
 
 
-def _work(live: LiveRun, agent: Agent, text: str, message_id: str, held: ExitStack) -> None:
-    with held:
-        try:
-            for item in agent.stream(
-                live.conversation, text, message_id=message_id, run_id=live.run_id, cancel=live.cancel
-            ):
+def _first_of(conversation: Conversation, run_id: str) -> int:
+    """The position of a run's first event: where a new one will begin, or one that waited began."""
+    waited = conversation.run_events(run_id) if conversation.run.run_id == run_id else []
+    return conversation.saved - len(waited)
+
+
+def _work(live: LiveRun, items: Yields[None], held: ExitStack) -> None:
+    try:
+        with held:
+            for item in items:
                 live.take(item)
-        except Exception:
-            log.exception("run %s broke", live.run_id)
-        finally:
-            live.end()
+    except Exception:
+        log.exception("run %s broke", live.run_id)
+    finally:
+        live.end()

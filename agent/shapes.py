@@ -1,8 +1,10 @@
 """The small frozen data that events are made of."""
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 StopReason = Literal[
     "done",
@@ -34,6 +36,13 @@ class Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Event(Shape):
+    """Something that happened: ``step`` is 0 outside a step, ``at`` is UTC."""
+
+    step: int = 0
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
 class ToolCall(Shape):
     """One call the model asks for; ``id`` is ours, since servers repeat or omit theirs."""
 
@@ -61,14 +70,30 @@ class Timings(Shape):
     total: float | None = None
 
 
+class Prices(Shape):
+    """What a model takes, in dollars per million tokens."""
+
+    input_per_million: Decimal = Field(ge=0)
+    output_per_million: Decimal = Field(ge=0)
+
+    def cost(self, input_tokens: int, output_tokens: int = 0) -> Decimal:
+        """Dollars for so many tokens, exactly."""
+        spent = input_tokens * self.input_per_million + output_tokens * self.output_per_million
+        return spent / 1_000_000
+
+
 class ModelInfo(Shape):
-    """Which model answers: its name, the digest of its weights, and a label for people."""
+    """Which model answers: its name, the digest of its weights, and a label for people.
+
+    ``prices`` is None for a model that runs here and takes no money.
+    """
 
     name: str
     digest: str | None = None
     label: str
     garbles_tools: bool = False
     """Whether the server's template prints tool schemas in a way that models misread."""
+    prices: Prices | None = None
 
 
 class ModelFault(Shape):
@@ -84,6 +109,10 @@ class ModelFault(Shape):
 
 Unusable = Literal["empty", "cut_by_length", "only_thinking", "call_as_text", "call_in_thinking"]
 """Why a whole reply is neither an answer nor a call that can run."""
+
+
+NotRun = Literal["guard", "unknown_tool", "bad_arguments", "prompt_cut", "declined", "run_ended"]
+"""Why a call was not run: a guard or a person said no, it could not run, or the run was over."""
 
 
 class Fact(Shape):

@@ -1,17 +1,23 @@
 """What a run has used and done so far, folded from its events: what limits and guards look at."""
 
 from collections import Counter
+from decimal import Decimal
 from typing import Literal
 
+from agent.control import ApprovalAnswered, ApprovalRequested
 from agent.history import UNCALIBRATED_CHARS_PER_TOKEN
-from agent.shapes import StopReason, ToolCall, Usage
+from agent.progress import Progress
+from agent.shapes import Prices, StopReason, ToolCall, Usage
 from agent.trace import AnyEvent, ModelReply, RunFinished, ToolFinished
 
 
 class Tally:
-    """The sums and open ends of one run; a conversation keeps that of its latest run."""
+    """The sums and open ends of one run; a conversation keeps that of its latest run.
 
-    def __init__(self) -> None:
+    A run that continues ``before`` has a new allowance, but does not forget what was written in that.
+    """
+
+    def __init__(self, before: "Tally | None" = None) -> None:
         self.run_id = ""
         self.turn = 0
         self.message_id = ""
@@ -19,6 +25,8 @@ class Tally:
         self.steps = 0
         self.model_calls = 0
         self.tool_calls = 0
+        self.calls_of: Counter[str] = Counter()
+        """Calls that ran, by tool."""
         self.input_tokens = 0
         self.output_tokens = 0
         self.spent_input_tokens = 0
@@ -28,20 +36,23 @@ class Tally:
         self._counted = 0
         self.usage_estimated = False
         self.corrections = 0
-        self.repeats: Counter[str] = Counter()
-        """How often a call (by fingerprint) was asked for; reads count from the last change of the shop."""
+        self.progress: Progress = Progress(dict(before.progress.written) if before else {})
         self.runs_of: Counter[str] = Counter()
         """How often a call (by fingerprint) ran for this message: part of its idempotency key."""
         self.open_calls: dict[str, ToolCall] = {}
         """Calls of the last reply that have no result yet, by id."""
+        self.hints: dict[str, None] = {}
+        """What guards have to say once all calls of the last reply have their results; each thing once."""
         self.effects: list[str] = []
         """What the run's calls changed, in words."""
         self.last_reply: ModelReply | None = None
         self.failures = 0
         """Failed model calls in a row."""
-        self.writes_of_reply: dict[str, str] = {}
-        """The results of the writes the last reply has made so far, by fingerprint."""
-        self._writes: set[str] = set()
+        self.prices: Prices | None = None
+        self.waiting: ApprovalRequested | None = None
+        """The request a person has not answered yet: while there is one, the run waits and nobody works on it."""
+        self.approvals: dict[str, ApprovalAnswered] = {}
+        """What people said of calls, by the id of the call."""
         self._asked = 0
 
     def add(self, event: AnyEvent) -> None:
@@ -49,11 +60,15 @@ class Tally:
         match event.kind:
             case "run_started":
                 self.run_id, self.turn, self.finished = event.run_id, event.turn, False
+                self.prices = event.prices
             case "user_message":
                 self.message_id = event.client_message_id
             case "note" if event.purpose == "corrective":
                 self.corrections += 1
+            case "guard_decision" if event.action == "nudge" and event.moment == "after_tool":
+                self.hints[event.reason] = None
             case "model_request":
+                self.hints = {}
                 self.model_calls += 1
                 self.steps += not event.wrap_up
                 self._asked = event.estimated_input_tokens
@@ -61,11 +76,18 @@ class Tally:
                 self._add_reply(event)
             case "tool_finished":
                 self._add_result(event)
+            case "approval_requested":
+                self.waiting = event
+            case "approval_answered":
+                self.waiting, self.approvals[event.call_id] = None, event
             case "shop_changed":
-                self._forget_reads()
-                self.effects += [event.effect] if event.effect else []
+                if event.effect:  # of a call of this run that was cut off
+                    self.effects.append(event.effect)
+                    self.progress.forget_reads()
+                else:
+                    self.progress.shop_changed(event.resource)
             case "run_finished":
-                self.finished = True
+                self.finished, self.waiting = True, None
 
     @property
     def usage_complete(self) -> bool:
@@ -81,6 +103,12 @@ class Tally:
             estimated=self.usage_estimated,
         )
 
+    @property
+    def cost(self) -> Decimal | None:
+        """Dollars so far; None where the model has no price. What nobody counted is estimated in it."""
+        spent_output = self.spent_tokens - self.spent_input_tokens
+        return self.prices.cost(self.spent_input_tokens, spent_output) if self.prices else None
+
     def end(
         self, stop_reason: StopReason, answer: str, by: Literal["model", "program"], seconds: float | None
     ) -> RunFinished:
@@ -94,6 +122,7 @@ class Tally:
             tool_calls=self.tool_calls,
             usage=self.usage,
             usage_complete=self.usage_complete,
+            cost=self.cost,
             seconds=seconds,
         )
 
@@ -101,7 +130,6 @@ class Tally:
         usage = reply.usage
         self.last_reply = reply
         self.failures = self.failures + 1 if reply.error else 0
-        self.writes_of_reply = {}
         self.input_tokens += usage.input_tokens or 0
         self.output_tokens += usage.output_tokens or 0
         written = (len(reply.text) + len(reply.thinking)) / UNCALIBRATED_CHARS_PER_TOKEN
@@ -116,18 +144,8 @@ class Tally:
     def _add_result(self, result: ToolFinished) -> None:
         self.open_calls.pop(result.call.id, None)
         self.tool_calls += result.ran
-        if not result.fingerprint:
-            return
-        self.repeats[result.fingerprint] += 1
-        if result.doubtful:
-            return  # the same call again gets the same key, so that it cannot take effect twice
-        self.runs_of[result.fingerprint] += result.ran
-        if result.changes:
-            self.effects += [change.effect for change in result.changes]
-            self._writes.add(result.fingerprint)
-            self.writes_of_reply[result.fingerprint] = result.result
-            self._forget_reads()
-
-    def _forget_reads(self) -> None:
-        # After a change the same question may have a new answer, but the same write stays a repetition.
-        self.repeats = Counter({mark: n for mark, n in self.repeats.items() if mark in self._writes})
+        self.calls_of[result.call.name] += result.ran
+        self.effects += [change.effect for change in result.changes]
+        if not result.doubtful:  # the same call again gets the same key, so that it cannot take effect twice
+            self.runs_of[result.fingerprint] += result.ran
+        self.progress.add(result)

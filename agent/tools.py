@@ -15,13 +15,23 @@ class ToolError(Exception):
     """A failure the model may read: one line, at most 300 characters, that lets it choose its next move."""
 
 
+class ToolRefusal(ToolError):
+    """The tool works and says no: there is no such thing, or it may not be done. Nothing is broken."""
+
+
 class ToolOutcome(Shape):
-    """What a call came to: the text the model reads, whether it worked, what it read or changed."""
+    """What a call came to: the text the model reads, whether it worked, what it read or changed.
+
+    ``refused``: not ok, but the tool works and says no.
+    ``found`` names the things the text tells of (``book:7``), so that the same news in other words is no news.
+    """
 
     result: str
     ok: bool = True
+    refused: bool = False
     doubtful: bool = False
     reads: list[Fact] = []
+    found: list[str] = []
     changes: list[Change] = []
 
 
@@ -42,7 +52,8 @@ class Tool:
     """A function the model can call; its docstring is the manual the model reads.
 
     The function takes keyword arguments and, if it is side-effecting, ``key`` first: its idempotency key.
-    It returns a ToolOutcome, or raises ToolError.
+    It returns a ToolOutcome, or raises ToolError. ``max_calls`` caps how often it may run in a run; ``approval``
+    looks at checked arguments and says why a person has to allow the call, or nothing where nobody has to.
     """
 
     name: str
@@ -50,6 +61,8 @@ class Tool:
     parameters: tuple[Parameter, ...]
     function: Callable[..., ToolOutcome]
     side_effecting: bool = False
+    max_calls: int | None = None
+    approval: Callable[[Mapping[str, Any]], str] | None = None
 
     @classmethod
     def of(cls, function: Callable[..., ToolOutcome], *, side_effecting: bool = False) -> "Tool":
@@ -115,6 +128,23 @@ class FunctionTools:
 
     def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:  # noqa: ARG002
         return ()
+
+
+@dataclass(frozen=True)
+class NoTools:
+    """A toolbox whose tools are put away: nothing can be called, but what happened can still be asked."""
+
+    toolbox: Toolbox
+    tools: Sequence[Tool] = ()
+
+    def call(self, call: ToolCall, key: str) -> ToolOutcome:  # noqa: ARG002  # the loop calls no tool it is not told of
+        raise ToolError(f"{call.name} is not to be had now.")
+
+    def outcome(self, key: str) -> ToolOutcome | None:
+        return self.toolbox.outcome(key)
+
+    def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
+        return self.toolbox.changes(known)
 
 
 def tool_list(schemas: Sequence[Mapping[str, Any]]) -> str:

@@ -4,33 +4,33 @@ Everything else (the messages the model gets, the page, sums, guards, exports) i
 Match on ``event.kind``, never on the class: a reloaded module would break ``isinstance``.
 """
 
-from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from agent.control import ApprovalAnswered as ApprovalAnswered
+from agent.control import ApprovalRequested as ApprovalRequested
+from agent.control import GuardDecision as GuardDecision
 from agent.shapes import (
     Change,
     Fact,
     ModelFault,
     ModelInfo,
-    Shape,
+    NotRun,
+    Prices,
     StopReason,
     Timings,
     ToolCall,
     Unusable,
     Usage,
 )
-
-
-class Event(Shape):
-    """Something that happened: ``step`` is 0 outside a step, ``at`` is UTC."""
-
-    step: int = 0
-    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+from agent.shapes import Event as Event
 
 
 class RunStarted(Event):
+    """A turn begins; ``continues`` is the run it goes on from, ``prices`` what the model takes, if anything."""
+
     kind: Literal["run_started"] = "run_started"
     run_id: str
     turn: int
@@ -39,6 +39,7 @@ class RunStarted(Event):
     instructions: str
     tools: list[dict[str, Any]]
     continues: str | None = None
+    prices: Prices | None = None
 
 
 class UserMessage(Event):
@@ -52,12 +53,15 @@ class Note(Event):
     """What the program adds to what the model reads."""
 
     kind: Literal["note"] = "note"
-    purpose: Literal["snapshot", "corrective", "wrap_up"]
+    purpose: Literal["snapshot", "corrective", "nudge", "wrap_up"]
     text: str
 
 
 class ModelRequest(Event):
-    """Sent to the model: the messages that are new since the last request; ``digest`` covers them all."""
+    """Sent to the model: the messages that are new since the last request; ``digest`` covers them all.
+
+    ``calibrated``: the estimate goes by a count of the model's own, not by characters alone.
+    """
 
     kind: Literal["model_request"] = "model_request"
     new_messages: list[dict[str, Any]]
@@ -65,6 +69,7 @@ class ModelRequest(Event):
     estimated_input_tokens: int
     resent_tokens: int
     new_tokens: int
+    calibrated: bool = False
     wrap_up: bool = False
     elapsed_ms: float
     prefix_kept: bool = True
@@ -96,19 +101,6 @@ class ModelReply(Event):
     allowed_output_tokens: int | None = None
 
 
-class GuardDecision(Event):
-    """A guard acted: what it looked at, the value against its threshold, and the reason in words."""
-
-    kind: Literal["guard_decision"] = "guard_decision"
-    guard: str
-    action: Literal["nudge", "replay", "block", "stop"]
-    value: float
-    threshold: float
-    reason: str
-    stop_reason: StopReason | None = None
-    call_id: str | None = None
-
-
 class ToolStarted(Event):
     """A call is about to run: ``call`` as repaired, ``raw_arguments`` as the model wrote them."""
 
@@ -123,7 +115,8 @@ class ToolStarted(Event):
 class ToolFinished(Event):
     """The one answer to a call, also when it was not run; ``result`` is what the model reads.
 
-    ``doubtful``: it was cut off, and whether it took effect was not known yet.
+    ``refused``: the tool works and said no. ``doubtful``: it was cut off, and whether it took effect was not known
+    yet. ``not_run`` says why it did not run. ``found`` names the things the result tells of, whatever its wording.
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -132,10 +125,14 @@ class ToolFinished(Event):
     ran: bool
     ok: bool
     result: str
+    refused: bool = False
+    side_effecting: bool = False
     doubtful: bool = False
+    not_run: NotRun | None = None
     chars_cut: int = 0
     duration_ms: float = 0.0
     reads: list[Fact] = []
+    found: list[str] = []
     changes: list[Change] = []
     fingerprint: str = ""
     key: str | None = None
@@ -159,7 +156,10 @@ class ShopChanged(Event):
 
 
 class RunFinished(Event):
-    """The end of a run, always exactly one; the sums are those of the run's events."""
+    """The end of a run, always exactly one; the sums are those of the run's events.
+
+    ``cost`` in dollars is None where the model has no price; tokens nobody counted are estimated in it.
+    """
 
     kind: Literal["run_finished"] = "run_finished"
     stop_reason: StopReason
@@ -170,6 +170,7 @@ class RunFinished(Event):
     tool_calls: int
     usage: Usage
     usage_complete: bool
+    cost: Decimal | None = None
     seconds: float | None
 
 
@@ -180,6 +181,8 @@ AnyEvent = Annotated[
     | ModelRequest
     | ModelReply
     | GuardDecision
+    | ApprovalRequested
+    | ApprovalAnswered
     | ToolStarted
     | ToolFinished
     | ShopChanged

@@ -12,7 +12,7 @@ from agent.conversation import Conversation
 from agent.limits import Limits
 from agent.meter import Estimate
 from agent.models import ChatModel, Delta, ModelOptions
-from agent.moments import BeforeTool, Decision, Guard, Moment, Stop
+from agent.moments import AfterTool, BeforeModel, BeforeTool, Decision, Guard, Moment, Stop
 from agent.shapes import StopReason
 from agent.tally import Tally
 from agent.tools import Tool, Toolbox
@@ -22,6 +22,14 @@ E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 Yields = Generator[AnyEvent | Delta, None, T]
 """A part of the loop: yields events and deltas, returns a T."""
+
+
+BACKSTOP = 2
+"""Steps beyond the limit; getting there means that a guard is missing from the list."""
+
+
+class Misconfigured(RuntimeError):
+    """The guards of this run do not hold it to its limits."""
 
 
 @dataclass
@@ -39,9 +47,9 @@ class Turn:
     options: ModelOptions
     conversation: Conversation
     cancel: Cancel
+    started: float = field(default_factory=time.monotonic)
     wrapping_up: bool = False
     enlarged: bool = False
-    started: float = field(default_factory=time.monotonic)
     runner: Runner = field(default_factory=Runner)
     """Where the tools run."""
 
@@ -86,7 +94,7 @@ class Turn:
         """Ask the guards in order; the first decision counts, and raises Stop if it ends the run."""
         for guard in self.guards:
             decision = guard(moment, self.run)
-            if decision is None:
+            if decision is None or decision.action == "pass":
                 continue
             yield self.write(
                 GuardDecision,
@@ -96,12 +104,20 @@ class Turn:
                 threshold=decision.threshold,
                 reason=decision.reason,
                 stop_reason=decision.stop_reason,
-                call_id=moment.call.id if isinstance(moment, BeforeTool) else None,
+                **_looked_at(moment),
             )
             if decision.stop_reason:
                 raise Stop(decision.stop_reason, decision.reason)
             return decision
         return None
+
+    def check_backstop(self) -> None:
+        """Raise Misconfigured where no guard has stopped a run two steps after its limit."""
+        limit = self.limits.max_steps
+        if limit is not None and self.run.steps >= limit + BACKSTOP:
+            raise Misconfigured(
+                f"the run took {self.run.steps} steps and no guard held it to its limit of {limit}"
+            )
 
     def rest(self, seconds: float) -> None:
         """Wait, but no longer than the run may take; raises Cancelled if a person stops it meanwhile."""
@@ -125,3 +141,16 @@ class Turn:
     def finish_by_program(self, stop: Stop) -> RunFinished:
         """Record the end of a run the model gave no answer to."""
         return self.finish(stop.reason, program_answer(self.conversation, stop.reason, stop.why), "program")
+
+
+def _looked_at(moment: Moment) -> dict[str, Any]:
+    """What a guard was shown, as a decision keeps it."""
+    known: dict[str, Any] = {"moment": moment.name, "elapsed_ms": round(moment.elapsed * 1000, 1)}
+    match moment:
+        case BeforeModel():
+            known["estimated_input_tokens"] = moment.estimate.total
+        case BeforeTool():
+            known["call_id"] = moment.call.id
+        case AfterTool():
+            known["call_id"] = moment.finished.call.id
+    return known

@@ -6,14 +6,17 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 
 import store
+from agent.agent import Agent
 from agent.archive import Archive
 from agent.context import ContextWindow
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.lease import close_lapsed
-from agent.loop import Agent
 from agent.models import ChatModel
+from agent.moments import Guard
 from agent.runs import Runs
+from agent.tools import Toolbox
+from assistant.faults import FaultyTools
 from assistant.settings import Settings, database_url, instructions
 from assistant.toolbox import ShopTools
 from store.engine import transact
@@ -31,19 +34,28 @@ class Bookshop:
 
     def toolbox(self, customer_id: int, by: str, settings: Settings) -> ShopTools:
         """The tools of one customer; ``by`` names who acts in the shop's list of changes."""
-        return ShopTools(self.engine, customer_id, by, settings.search_size)
+        return ShopTools(self.engine, customer_id, by, settings)
 
     def agent(self, model: ChatModel, customer_id: int, conversation: Conversation, settings: Settings) -> Agent:
         """An agent for one customer under the given settings."""
+        toolbox: Toolbox = self.toolbox(customer_id, f"assistant {conversation.handle[:6]}", settings)
         return Agent(
             model=model,
-            toolbox=self.toolbox(customer_id, f"assistant {conversation.handle[:6]}", settings),
+            toolbox=FaultyTools(toolbox, settings.faults) if settings.faults else toolbox,
             instructions=instructions(),
-            guards=[*guards_for(settings.limits), ContextWindow(settings.options.num_ctx)],
+            guards=guards_under(settings),
             limits=settings.limits,
             options=settings.options,
-            settings={"search_size": settings.search_size},
+            prices=settings.prices,
+            settings=settings.record(),
         )
+
+    def agent_of(self, model: ChatModel, customer_id: int, conversation: Conversation) -> Agent:
+        """An agent under the settings of the conversation's latest run, to go on with that."""
+        started = conversation.run_events()[0]
+        if started.kind != "run_started":
+            raise ValueError("the conversation has no run")
+        return self.agent(model, customer_id, conversation, Settings.of(started))
 
     def conversation(self, customer_id: int, session: str = "") -> Conversation:
         """A conversation of a customer: continued by its handle or its name, begun under a name that is new to
@@ -64,6 +76,11 @@ class Bookshop:
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
         return transact(self.engine, work)
+
+
+def guards_under(settings: Settings) -> list[Guard]:
+    """All guards of a run under these settings, in the order they are asked."""
+    return [*guards_for(settings.limits), ContextWindow(settings.options.num_ctx)]
 
 
 def open_bookshop(url: str | None = None) -> Bookshop:

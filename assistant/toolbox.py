@@ -14,25 +14,34 @@ from sqlalchemy import Engine
 
 import store
 from agent.shapes import Change, Fact, ToolCall
-from agent.tools import Arg, Tool, ToolError, ToolOutcome
+from agent.tools import Arg, Tool, ToolError, ToolOutcome, ToolRefusal
 from agent.trace import ShopChanged
+from assistant.cart_limit import CartLimit
+from assistant.settings import Settings
 
 MOST_RESULTS = 50
 
 
 class ShopTools:
-    """The toolbox of one customer; ``by`` names the channel in the shop's list of changes."""
+    """The toolbox of one customer; ``by`` names the channel in the shop's list of changes.
 
-    def __init__(self, engine: Engine, customer_id: int, by: str, search_size: int = 5) -> None:
+    Of the settings it keeps to the search size, the caps of the tools and the cart value that needs approval.
+    """
+
+    def __init__(self, engine: Engine, customer_id: int, by: str, settings: Settings | None = None) -> None:
         self._engine, self._customer, self._by = engine, customer_id, by
+        kept = settings or Settings()
+        above = kept.approve_above
         search = Tool.of(self.search_books)
-        parameters = [replace(p, default=search_size) if not p.required else p for p in search.parameters]
-        self.tools: Sequence[Tool] = (
+        parameters = [replace(p, default=kept.search_size) if not p.required else p for p in search.parameters]
+        add = Tool.of(self.add_to_cart, side_effecting=True)
+        tools = (
             replace(search, parameters=tuple(parameters)),
             Tool.of(self.check_stock),
             Tool.of(self.get_order_status),
-            Tool.of(self.add_to_cart, side_effecting=True),
+            replace(add, approval=None if above is None else CartLimit(engine, customer_id, above)),
         )
+        self.tools: Sequence[Tool] = tuple(replace(t, max_calls=kept.tool_caps.get(t.name)) for t in tools)
         self._by_name = {tool.name: tool for tool in self.tools}
 
     def call(self, call: ToolCall, key: str) -> ToolOutcome:
@@ -99,7 +108,7 @@ class ShopTools:
             answer["corrected_query"] = found.corrected
         if not books:
             answer["hint"] = "Nothing found. Try fewer words: the title, the author or the genre alone."
-        return ToolOutcome(result=_text(answer))
+        return ToolOutcome(result=_text(answer), found=[f"book:{book.id}" for book in found.books])
 
     def check_stock(
         self, book_id: Annotated[int, Arg("The id of a book, from search_books, e.g. 7.", 1)]
@@ -154,8 +163,10 @@ def _told_to_the_model() -> Iterator[None]:
     """What the shop refuses is for the model to read: the shop's errors are lines made for that."""
     try:
         yield
-    except store.ShopError as error:
+    except store.ShopUnavailable as error:
         raise ToolError(str(error)) from error
+    except store.ShopError as error:
+        raise ToolRefusal(str(error)) from error
 
 
 def _added(added: store.Added) -> ToolOutcome:

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from ollama import Client
 
+from agent.agent import Agent
 from agent.guards import guards_for
 from agent.lease import lease
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome

@@ -3,9 +3,10 @@
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -14,12 +15,14 @@ from pydantic import ValidationError
 
 from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.models import ModelOptions
-from assistant.settings import DEMO_CUSTOMER, Settings
+from agent.shapes import Prices
+from assistant.faults import Fault
+from assistant.settings import DEMO_CUSTOMER, TOOL_NAMES, Settings
 
 T = TypeVar("T")
 OFF = math.inf
-USUAL, OPTIONS = Settings(), ModelOptions()
 """What a limit's flag becomes when it says ``none``."""
+USUAL, OPTIONS = Settings(), ModelOptions()
 
 
 class Preset(StrEnum):
@@ -37,7 +40,55 @@ def _limit(text: str | float) -> float:
     raise typer.BadParameter(f'"{text}" is not a number; give a number, or none to switch the limit off')
 
 
+def _prices(text: str) -> Prices:
+    read, _, written = text.partition("/")
+    try:
+        return Prices.model_validate({"input_per_million": read, "output_per_million": written})
+    except ValidationError:
+        words = f'"{text}" is no pair of prices; give dollars per million tokens, input/output, such as 2.50/10'
+        raise typer.BadParameter(words) from None
+
+
+def _dollars(text: str) -> Decimal:
+    with suppress(InvalidOperation):
+        if (amount := Decimal(text.removeprefix("$"))).is_finite() and amount >= 0:
+            return amount
+    raise typer.BadParameter(f'"{text}" is no amount of dollars, such as 50 or 16.50')
+
+
+def by_tool(pairs: Sequence[str], read: Callable[[str], T]) -> dict[str, T]:
+    """Read TOOL=VALUE pairs; raises typer.BadParameter for an unknown tool, or what ``read`` cannot read."""
+    found = {}
+    for pair in pairs:
+        tool, mark, value = pair.partition("=")
+        if tool not in TOOL_NAMES or not mark:
+            raise typer.BadParameter(f'"{pair}" is not TOOL=VALUE with a tool of {", ".join(TOOL_NAMES)}')
+        try:
+            found[tool] = read(value)
+        except ValueError:
+            raise typer.BadParameter(f'"{value}" cannot be switched on for {tool}; see --help') from None
+    return found
+
+
+def _cap(text: str) -> int:
+    if (cap := int(text)) < 0:
+        raise ValueError(text)
+    return cap
+
+
 Limit = Annotated[float | None, typer.Option(parser=_limit, metavar="N|none", show_default=False)]
+PricesFlag = Annotated[
+    Prices | None,
+    typer.Option(
+        parser=_prices, metavar="IN/OUT", help="Dollars per million tokens: 2.50/10.", show_default=False
+    ),
+]
+MaxCalls = Annotated[list[str], typer.Option(metavar="TOOL=N", help="Most calls of one tool; may be repeated.")]
+ApproveAbove = Annotated[
+    Decimal | None,
+    typer.Option(parser=_dollars, metavar="DOLLARS", help="Ask before a cart gets dearer.", show_default=False),
+]
+Faults = Annotated[list[str], typer.Option(metavar="TOOL=KIND", help=f"Break a tool: {', '.join(Fault)}.")]
 Database = Annotated[
     str | None, typer.Option("--db", metavar="URL", help="The shop's database.", show_default=False)
 ]
@@ -71,6 +122,11 @@ def run_flags(
     max_input_tokens: Limit = None,
     max_seconds: Limit = None,
     max_result_chars: Limit = None,
+    max_cost: Limit = None,
+    prices: PricesFlag = None,
+    max_calls: MaxCalls = [],  # noqa: B006
+    approve_above: ApproveAbove = None,
+    fault: Faults = [],  # noqa: B006
     max_results: Annotated[int, typer.Option(min=1, max=50, help="Books a search returns.")] = USUAL.search_size,
     guards: Annotated[bool, typer.Option("--guards/--no-guards", help="Without: only a cap of 40 steps.")] = True,
     wrap_up: Annotated[bool, typer.Option("--wrap-up/--no-wrap-up", help="A last word after a limit.")] = True,
@@ -85,19 +141,33 @@ def run_flags(
         "max_tool_calls": max_tool_calls,
         "max_tokens": max_tokens,
         "max_input_tokens": max_input_tokens,
+        "max_cost": max_cost,
         "max_seconds": max_seconds,
         "max_result_chars": max_result_chars,
     }
     base = PRESETS[preset.value.replace("-", " ")] if guards else UNGUARDED
+    limits = _limits(base, given, wrap_up=wrap_up)
+    options = ModelOptions(num_ctx=num_ctx, think=think, seed=seed, temperature=temperature)
+    settings = Settings(
+        limits=limits,
+        options=options,
+        search_size=max_results,
+        prices=prices,
+        tool_caps=by_tool(max_calls, _cap),
+        approve_above=approve_above,
+        faults=by_tool(fault, Fault),
+    )
+    return RunFlags(model, database, session, customer, settings)
+
+
+def _limits(base: Limits, given: Mapping[str, float | None], *, wrap_up: bool) -> Limits:
     changed = {name: None if value == OFF else value for name, value in given.items() if value is not None}
     try:
-        limits = Limits(**(base.model_dump() | changed | {"wrap_up": wrap_up and base.wrap_up}))
+        return Limits(**(base.model_dump() | changed | {"wrap_up": wrap_up and base.wrap_up}))
     except ValidationError as error:
         first = error.errors()[0]
         flag = "--" + str(first["loc"][0]).replace("_", "-")
         raise typer.BadParameter(f"{flag}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
-    options = ModelOptions(num_ctx=num_ctx, think=think, seed=seed, temperature=temperature)
-    return RunFlags(model, database, session, customer, Settings(limits, options, max_results))
 
 
 def takes_run_flags(command: Callable[..., T]) -> Callable[..., T]:

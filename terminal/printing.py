@@ -12,8 +12,10 @@ from agent.archive import RunSummary
 from agent.models import Delta
 from agent.trace import AnyEvent, ModelReply
 from assistant.doctor import Finding
+from assistant.stopping import StopCard, labelled
 
 SHOWN_CHARS = 160
+NEAREST = 5
 
 
 def draw_cart(console: Console, cart: store.CartView) -> None:
@@ -62,6 +64,13 @@ def event_line(event: AnyEvent | Delta) -> str:
             return (
                 f"  guard {event.guard}: {event.action} at {event.value:g} of {event.threshold:g}: {event.reason}"
             )
+        case "approval_requested":
+            return (
+                f"  waits for approval: {event.call.name}({arguments_text(event.call.arguments)}): {event.reason}"
+            )
+        case "approval_answered":
+            changed = f" with {arguments_text(event.arguments)}" if event.arguments else ""
+            return f"  {'allowed' if event.approved else 'not allowed'} by {event.by}{changed}"
         case "shop_changed":
             return f"  the shop changed: {event.resource} is now {event.value} (by {event.by})"
         case "run_finished":
@@ -113,6 +122,17 @@ def draw_runs(console: Console, runs: Sequence[RunSummary]) -> None:
         when = f"{datetime.fromtimestamp(run.started, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
         table.add_row(run.run_id, when, run.model, steps, run.stop_reason or "running", Text(short(run.text, 60)))
     console.print(table)
+
+
+def draw_stop_card(console: Console, card: StopCard, session: str) -> None:
+    """Print why a run stopped, how near the other limits were, and the ways on."""
+    against = f" ({labelled(card.decided)})" if card.decided else ""
+    console.print(f"Stopped because {card.because}{against}.", style="bold", markup=False)
+    if card.others:
+        near = [labelled(entry) for entry in card.others[:NEAREST]]
+        console.print(f"The other limits: {' · '.join(near)}.", markup=False)
+    console.print(f"Go on with a new allowance: bookshop continue --session {session}", markup=False)
+    console.print(f"Answer now, without tools:  bookshop continue --session {session} --no-tools", markup=False)
 
 
 def draw_findings(console: Console, findings: Sequence[Finding]) -> None:

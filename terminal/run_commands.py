@@ -6,7 +6,7 @@ import typer
 
 import store
 from assistant.report import run_json
-from assistant.settings import DEMO_CUSTOMER
+from assistant.settings import DEMO_CUSTOMER, LAB_OWNER
 from terminal.flags import AsJson, Customer, Database
 from terminal.printing import draw_events, draw_runs
 from terminal.shell import out, print_json, shop_at
@@ -39,7 +39,8 @@ def runs_show(
 ) -> None:
     """Show a run event by event."""
     with shop_at(database) as shop:
-        events = shop.archive.run_events(str(customer), run_id)
+        owners = (str(customer), LAB_OWNER)
+        events = next(filter(None, (shop.archive.run_events(owner, run_id) for owner in owners)), [])
     if not events:
         raise store.NotFound(f'there is no run "{run_id}"; list them with: bookshop runs list')
     if as_json:

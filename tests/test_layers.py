@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "store": {"store"},
     "assistant": {"agent", "assistant", "store"},
     "lab": {"agent", "assistant", "lab", "store"},
-    "terminal": {"agent", "assistant", "store", "terminal"},
+    "terminal": {"agent", "assistant", "lab", "store", "terminal"},
     "ui": {"agent", "assistant", "lab", "store", "ui"},
     "app": {"agent", "assistant", "lab", "store", "ui"},
     "cli": {"agent", "assistant", "lab", "store", "terminal"},

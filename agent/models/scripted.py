@@ -1,13 +1,13 @@
 """A model that plays given replies in order: for tests, experiments and the lab. It is no language model."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.history import Message
 from agent.models import Delta, ModelOptions
-from agent.shapes import ModelInfo, ToolCall, Usage
+from agent.shapes import ModelInfo, Prices, ToolCall, Usage
 from agent.trace import ModelReply
 
 
@@ -32,14 +32,33 @@ def call(tool: str, **arguments: Any) -> Line:
     return Line(calls=((tool, arguments),))
 
 
-class ScriptedModel:
-    """Plays its lines, one a request, the last for ever; ``requests`` and ``options`` keep what it was asked."""
+@dataclass(frozen=True)
+class Asked:
+    """One request as a script sees it: its number from 1 on, the messages, and the tools that may be called."""
 
-    def __init__(self, name: str, lines: Sequence[Line | ModelReply]) -> None:
-        self.info = ModelInfo(name=f"script:{name}", label="script: prepared replies, not a language model")
+    number: int
+    messages: Sequence[Message]
+    tools: Sequence[dict[str, Any]]
+
+
+Play = Callable[[Asked], Line | ModelReply]
+"""A script that looks at what it is asked."""
+
+
+class ScriptedModel:
+    """Plays its lines, one a request, the last for ever, or what a function makes of each request.
+
+    ``requests`` and ``options`` keep what it was asked.
+    """
+
+    def __init__(
+        self, name: str, script: Sequence[Line | ModelReply] | Play, prices: Prices | None = None
+    ) -> None:
+        label = "script: prepared replies, not a language model"
+        self.info = ModelInfo(name=f"script:{name}", label=label, prices=prices)
         self.requests: list[tuple[list[Message], list[dict[str, Any]]]] = []
         self.options: list[ModelOptions] = []
-        self._lines = lines
+        self._script = script
 
     def stream(
         self,
@@ -50,8 +69,14 @@ class ScriptedModel:
     ) -> "ScriptedStream":
         self.requests.append((list(messages), list(tools)))
         self.options.append(options)
-        line = self._lines[min(len(self.requests), len(self._lines)) - 1]
-        return ScriptedStream(self.info.name, line, [*messages, *tools])
+        return ScriptedStream(
+            self.info.name, self._line(Asked(len(self.requests), messages, tools)), [*messages, *tools]
+        )
+
+    def _line(self, asked: Asked) -> Line | ModelReply:
+        if callable(self._script):
+            return self._script(asked)
+        return self._script[min(asked.number, len(self._script)) - 1]
 
 
 class ScriptedStream:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from agent.agent import Agent
 from agent.cancel import Cancel
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.models.scripted import Line, ScriptedModel
 from agent.result import AgentResult
 from agent.shapes import Change, Fact, ToolCall

@@ -6,22 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.guards import (
-    MaxSeconds,
-    MaxSteps,
-    MaxToolCalls,
-    RepeatedCall,
-    TokenBudget,
-    UnusableReply,
-    guards_for,
-)
+from agent.budgets import MaxSeconds, MaxSteps, MaxToolCalls, TokenBudget, ToolCap
+from agent.guards import RepeatedCall, UnusableReply, guards_for
 from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.meter import Estimate
-from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Guard, Moment
+from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Decision, Guard, Moment
 from agent.shapes import Change, ModelInfo, Usage
 from agent.tally import Tally
+from agent.tools import Tool
 from agent.trace import AnyEvent, ModelReply, ModelRequest, Note, RunStarted, ToolFinished
-from tests.agent.playing import made
+from tests.agent.playing import Shelf, made
+
+LOOK = Tool.of(Shelf().look)
 
 STARTED = RunStarted(
     run_id="r", turn=1, model=ModelInfo(name="m", label="m"), settings={}, instructions="", tools=[]
@@ -39,7 +35,15 @@ def replied(read: int | None = 100, written: int | None = 10, text: str = "") ->
 def ran(mark: str = "a", *, changed: bool = False, was_run: bool = True) -> ToolFinished:
     changes = [Change(resource="cart", version_before=0, version=1, value="1", effect="x")] if changed else []
     return ToolFinished(
-        call=made(), raw_arguments={}, ran=was_run, ok=True, result="", fingerprint=mark, changes=changes
+        call=made(),
+        raw_arguments={},
+        ran=was_run,
+        ok=True,
+        not_run=None if was_run else "guard",
+        result="",
+        fingerprint=mark,
+        changes=changes,
+        side_effecting=changed,
     )
 
 
@@ -50,12 +54,18 @@ def tally(*events: AnyEvent) -> Tally:
     return run
 
 
+def decided(guard: Guard, moment: Moment, run: Tally) -> Decision | None:
+    """What a guard decides; None where it is silent, or was not asked."""
+    found = guard(moment, run)
+    return None if found is None or found.action == "pass" else found
+
+
 def before_model(tokens: int = 100, elapsed: float = 0.0) -> BeforeModel:
     return BeforeModel(elapsed, Estimate(0, tokens, calibrated=False))
 
 
 def before_tool(mark: str = "a", elapsed: float = 0.0) -> BeforeTool:
-    return BeforeTool(elapsed, made(), mark, side_effecting=False)
+    return BeforeTool(elapsed, made(), mark, LOOK)
 
 
 def before_answer(text: str = "", elapsed: float = 0.0) -> BeforeAnswer:
@@ -69,7 +79,7 @@ EVERY_MOMENT = (before_model(9**9, 9**9), before_tool("a", 9**9), AfterTool(9**9
 
 @pytest.mark.parametrize(("asked", "decides"), [(0, False), (2, False), (3, True), (4, True)])
 def test_max_steps_stops_the_request_after_the_last_step(asked: int, decides: bool) -> None:
-    decision = MaxSteps(3)(before_model(), tally(*[REQUEST] * asked))
+    decision = decided(MaxSteps(3), before_model(), tally(*[REQUEST] * asked))
     assert (decision is not None) is decides
     assert decision is None or (decision.stop_reason, decision.value, decision.threshold) == (
         "max_steps",
@@ -80,13 +90,13 @@ def test_max_steps_stops_the_request_after_the_last_step(asked: int, decides: bo
 
 def test_the_wrap_up_is_no_step() -> None:
     wrap_up = REQUEST.model_copy(update={"wrap_up": True})
-    assert MaxSteps(2)(before_model(), tally(REQUEST, wrap_up)) is None
+    assert decided(MaxSteps(2), before_model(), tally(REQUEST, wrap_up)) is None
 
 
 @pytest.mark.parametrize(("calls", "decides"), [(4, False), (5, True)])
 def test_max_tool_calls_counts_calls_that_ran(calls: int, decides: bool) -> None:
     run = tally(*[ran(str(number)) for number in range(calls)], ran(was_run=False), ran(was_run=False))
-    decision = MaxToolCalls(5)(before_tool("new"), run)
+    decision = decided(MaxToolCalls(5), before_tool("new"), run)
     assert (decision is not None) is decides
     assert decision is None or decision.stop_reason == "max_tool_calls"
 
@@ -94,7 +104,7 @@ def test_max_tool_calls_counts_calls_that_ran(calls: int, decides: bool) -> None
 @pytest.mark.parametrize(("next_size", "stops"), [(780, False), (781, True)])
 def test_the_token_budget_counts_what_was_spent_and_what_comes(next_size: int, stops: bool) -> None:
     run = tally(REQUEST, replied(100, 10), REQUEST, replied(100, 10))
-    decision = TokenBudget(1_000, counts_output=True)(before_model(next_size), run)
+    decision = decided(TokenBudget(1_000, counts_output=True), before_model(next_size), run)
     assert (decision is not None) is stops
     assert decision is None or (decision.stop_reason, decision.value) == ("max_tokens", 1_001)
 
@@ -102,7 +112,7 @@ def test_the_token_budget_counts_what_was_spent_and_what_comes(next_size: int, s
 @pytest.mark.parametrize(("next_size", "stops"), [(800, False), (801, True)])
 def test_the_input_token_budget_leaves_output_out(next_size: int, stops: bool) -> None:
     run = tally(REQUEST, replied(100, 9_999), REQUEST, replied(100, 9_999))
-    decision = TokenBudget(1_000, counts_output=False)(before_model(next_size), run)
+    decision = decided(TokenBudget(1_000, counts_output=False), before_model(next_size), run)
     assert (decision is not None) is stops
     assert decision is None or decision.stop_reason == "max_input_tokens"
 
@@ -115,15 +125,15 @@ def test_a_reply_without_counts_is_charged_with_its_estimate() -> None:
 
 @pytest.mark.parametrize("moment", [before_model(elapsed=5.0), before_tool(elapsed=5.0)])
 def test_max_seconds_stops_between_calls(moment: Moment) -> None:
-    decision = MaxSeconds(5)(moment, tally())
+    decision = decided(MaxSeconds(5), moment, tally())
     assert decision is not None
     assert decision.stop_reason == "max_seconds"
-    assert MaxSeconds(5.1)(moment, tally()) is None
+    assert decided(MaxSeconds(5.1), moment, tally()) is None
 
 
 @pytest.mark.parametrize("moment", [AfterTool(9, ran()), before_answer("x", 9)])
 def test_max_seconds_takes_no_answer_away(moment: Moment) -> None:
-    assert MaxSeconds(5)(moment, tally()) is None
+    assert decided(MaxSeconds(5), moment, tally()) is None
 
 
 @pytest.mark.parametrize(
@@ -141,14 +151,14 @@ def test_max_seconds_takes_no_answer_away(moment: Moment) -> None:
     ],
 )
 def test_the_identical_call_is_counted_from_the_last_change(before: list[AnyEvent], action: str | None) -> None:
-    decision = RepeatedCall(3, 4)(before_tool("a"), tally(*before))
+    decision = decided(RepeatedCall(3, 4), before_tool("a"), tally(*before))
     assert (decision and decision.action) == action
 
 
 @given(st.integers(2, 6), st.integers(0, 9), st.integers(0, 9))
 def test_without_a_stop_the_repeated_call_is_refused_for_ever(nudge_at: int, same: int, other: int) -> None:
     run = tally(*[ran("a")] * same, *[ran("b")] * other)
-    decision = RepeatedCall(nudge_at, None)(before_tool("a"), run)
+    decision = decided(RepeatedCall(nudge_at, None), before_tool("a"), run)
     assert (decision is None) == (same + 1 < nudge_at)
     assert decision is None or (decision.action, decision.stop_reason) == ("nudge", None)
 
@@ -157,7 +167,7 @@ def test_without_a_stop_the_repeated_call_is_refused_for_ever(nudge_at: int, sam
     ("text", "tries", "action"), [("Hi", 5, None), ("", 0, "nudge"), (" \n", 1, "nudge"), ("", 2, "stop")]
 )
 def test_an_empty_answer_is_asked_for_again_twice(text: str, tries: int, action: str | None) -> None:
-    decision = UnusableReply(2)(before_answer(text), tally(*[CORRECTED] * tries))
+    decision = decided(UnusableReply(2), before_answer(text), tally(*[CORRECTED] * tries))
     assert (decision and decision.action) == action
     assert action != "stop" or (decision and decision.stop_reason) == "empty_answer"
 
@@ -174,14 +184,14 @@ def test_an_empty_answer_is_asked_for_again_twice(text: str, tries: int, action:
 )
 def test_a_guard_is_silent_at_every_moment_but_its_own(guard: Guard, kind: type) -> None:
     run = tally(REQUEST, REQUEST, ran(), ran())
-    assert [type(moment) for moment in EVERY_MOMENT if guard(moment, run)] == [kind]
+    assert [type(moment) for moment in EVERY_MOMENT if decided(guard, moment, run)] == [kind]
 
 
 @pytest.mark.parametrize("moment", EVERY_MOMENT)
 def test_a_reason_is_one_line_with_its_numbers(moment: Moment) -> None:
     run = tally(REQUEST, REQUEST, ran(), ran(), CORRECTED, CORRECTED)
     limits = Limits(max_steps=1, max_tool_calls=1, max_tokens=1, max_input_tokens=1, max_seconds=1)
-    for decision in filter(None, (guard(moment, run) for guard in guards_for(limits))):
+    for decision in filter(None, (decided(guard, moment, run) for guard in guards_for(limits))):
         assert 0 < len(decision.reason) <= 300
         assert "\n" not in decision.reason
 
@@ -216,7 +226,7 @@ def test_the_presets_are_those_of_the_design() -> None:
 
 def test_without_guards_a_cap_of_40_steps_remains() -> None:
     assert UNGUARDED.max_steps == 40
-    assert [type(guard) for guard in guards_for(UNGUARDED)] == [MaxSteps, UnusableReply]
+    assert [type(guard) for guard in guards_for(UNGUARDED)] == [MaxSteps, ToolCap, UnusableReply]
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from agent.conversation import Conversation
-from agent.history import History, Message, message_size
+from agent.history import History, message_size
 from agent.meter import Meter
-from agent.models import ModelOptions
-from agent.models.scripted import Line, ScriptedModel, ScriptedStream, call, say
+from agent.models.scripted import Asked, Line, ScriptedModel, call, say
 from agent.saved import dump_events, load_events
 from agent.shapes import Usage
 from agent.trace import UserMessage
@@ -29,16 +28,14 @@ class Counting(ScriptedModel):
     """A script that counts ``k`` characters a token, tools included, as a server would."""
 
     def __init__(self, lines: Sequence[Line], k: float) -> None:
-        super().__init__("counting", lines)
-        self.k = k
+        super().__init__("counting", self.play)
+        self.lines, self.k = lines, k
 
-    def stream(
-        self, messages: Sequence[Message], tools: Sequence[Any], options: ModelOptions, deadline: float | None
-    ) -> ScriptedStream:
-        size = sum(map(message_size, messages)) + sum(len(repr(tool)) for tool in tools)
+    def play(self, asked: Asked) -> Line:
+        size = sum(map(message_size, asked.messages)) + sum(len(repr(tool)) for tool in asked.tools)
+        line = self.lines[min(asked.number, len(self.lines)) - 1]
         usage = Usage(input_tokens=round(size / self.k), output_tokens=5)
-        self._lines = [Line(line.text, line.thinking, line.calls, usage) for line in self._lines]
-        return super().stream(messages, tools, options, deadline)
+        return Line(line.text, line.thinking, line.calls, usage)
 
 
 def counted(k: float, turns: int = 1, **limits: Any) -> list[tuple[Any, int]]:

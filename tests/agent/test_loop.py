@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine
 
 import store
+from agent.agent import Agent
 from agent.archive import Archive
 from agent.conversation import Conversation
 from agent.lease import lease
-from agent.loop import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.shapes import ModelFault, Usage
 from agent.tools import FunctionTools, Tool, ToolOutcome

@@ -16,7 +16,7 @@ import json, sys
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
+from agent.agent import Agent
 from agent.models.ollama import OllamaModel
 from agent.tools import FunctionTools
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import pytest
 
+from agent.agent import Agent
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.models import Delta, ModelOptions
 from agent.models.ollama import OllamaModel, OllamaStream
 from agent.models.ollama_state import ServerState, find_server, has_model

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from agent.agent import Agent
 from agent.archive import Archive
 from agent.conversation import Conversation
 from agent.lease import ConversationBusy
-from agent.loop import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.runs import Runs, Snapshot
 from assistant.bookshop import Bookshop

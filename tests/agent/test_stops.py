@@ -4,9 +4,10 @@ import pytest
 from sqlalchemy import Engine
 
 import store
+from agent.agent import Agent
 from agent.closing import WRAPPED_UP
 from agent.conversation import Conversation
-from agent.loop import Agent
+from agent.limits import UNGUARDED, Limits
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.shapes import Usage
 from agent.trace import ModelReply
@@ -42,7 +43,9 @@ def test_the_step_limit_is_the_exact_number_of_requests(limit: int, wrap_up: boo
 def test_the_wrap_up_request_has_no_tools_and_every_call_before_it_has_a_result() -> None:
     played = play(calls(("look", {}), ("look", {"what": "b"})), say("So far."), max_tool_calls=1)
     assert played.kinds == [*OPEN, *CALL, "guard_decision", "tool_finished", "note", *ASK, *END]
-    assert (played.result.answer, played.result.steps, played.result.model_calls) == ("So far.", 1, 2)
+    assert played.result.answer.startswith("So far.\n\nBy the record of this run: Nothing was changed.")
+    assert "Not run: look(what='b')." in played.result.answer
+    assert (played.result.steps, played.result.model_calls) == (1, 2)
     messages, tools = played.model.requests[-1]
     assert tools == []
     assert [message["role"] for message in messages[-4:]] == ["assistant", "tool", "tool", "user"]
@@ -94,7 +97,8 @@ def test_the_identical_call_is_refused_at_the_third_time_and_ends_the_run_at_the
 def test_a_respelled_call_is_the_identical_call() -> None:
     put = [{"what": "pen"}, {"what": " PEN ", "count": "1"}, {"count": 1.0, "what": "Pen"}, {"what": "pen"}]
     played = play(*[call("put", **arguments) for arguments in put])
-    assert (played.result.stop_reason, played.result.tool_calls) == ("repeated_call", 2)
+    assert (played.result.stop_reason, played.result.tool_calls) == ("repeated_call", 1)
+    assert [decision.action for decision in played.of("guard_decision")] == ["replay", "nudge", "stop"]
 
 
 def test_a_model_that_takes_the_hint_is_nudged_once_and_answers() -> None:
@@ -113,8 +117,8 @@ def test_reads_count_anew_after_a_change_and_writes_do_not() -> None:
     read = play(*[call("look")] * 2, call("put", what="pen"), *[call("look")] * 2, say("Two."))
     assert (read.result.stop_reason, read.result.tool_calls, read.of("guard_decision")) == ("done", 5, [])
     wrote = play(*[call("put", what="pen"), call("put", what="ink")] * 3, say("x"), wrap_up=False)
-    assert [decision.action for decision in wrote.of("guard_decision")] == ["nudge", "nudge", "stop"]
-    assert wrote.result.tool_calls == 4
+    assert [decision.action for decision in wrote.of("guard_decision")] == ["replay", "replay", "nudge", "stop"]
+    assert (wrote.result.stop_reason, wrote.result.tool_calls) == ("ping_pong", 2)
 
 
 def test_reads_count_anew_after_a_change_through_another_channel(engine: Engine) -> None:
@@ -127,8 +131,8 @@ def test_reads_count_anew_after_a_change_through_another_channel(engine: Engine)
 
 
 def test_without_limits_the_model_goes_on_as_long_as_it_likes() -> None:
-    off = dict.fromkeys(("max_steps", "max_tool_calls", "max_tokens", "max_seconds", "repeat_nudge_at"))
-    played = play(*[call("look")] * 60, say("Enough."), **off, repeat_stop_at=None, tool_seconds=None)
+    off = {name: None for name in Limits.model_fields if UNGUARDED.model_dump()[name] is None}
+    played = play(*[call("look")] * 60, say("Enough."), **off, max_steps=None, tool_seconds=None)
     assert (played.result.steps, played.result.tool_calls, played.of("guard_decision")) == (61, 60, [])
 
 

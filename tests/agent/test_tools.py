@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
+from assistant.settings import Settings
 from assistant.toolbox import ShopTools
 from tests.agent.playing import Shelf, made
 
@@ -71,7 +72,7 @@ def test_a_schema_of_the_shop_is_flat_and_names_no_identity(engine: Engine, tool
 
 
 def test_the_shops_tools_come_in_the_order_of_the_design(engine: Engine) -> None:
-    tools = ShopTools(engine, 1, "test", search_size=9).tools
+    tools = ShopTools(engine, 1, "test", Settings(search_size=9)).tools
     assert [tool.name for tool in tools] == ["search_books", "check_stock", "get_order_status", "add_to_cart"]
     assert [tool.side_effecting for tool in tools] == [False, False, False, True]
     assert tools[0].check({"query": "x"})[0]["max_results"] == 9

@@ -6,11 +6,11 @@ from itertools import count
 
 import pytest
 
+from agent.agent import Agent
 from agent.cancel import Cancel
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.models.ollama import OllamaModel
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings

@@ -113,9 +113,18 @@ def test_a_write_that_failed_may_be_tried_again_in_the_same_reply(bookshop: Book
     assert len(played.results) == 2
 
 
-def test_the_same_write_in_a_later_step_is_not_the_same_reply(bookshop: Bookshop) -> None:
-    played = play([said(called(*ADD)), said(called(*ADD)), DONE], bookshop, text="Add one, then one more.")
-    assert played.cart == {7: 2}
+def test_the_same_write_in_a_later_step_is_answered_with_its_result(bookshop: Bookshop) -> None:
+    played = play([said(called(*ADD)), said(called(*ADD)), DONE], bookshop)
+    assert played.cart == {7: 1}
+    first, second = contents(played.sent(2), "tool")
+    assert second.startswith(first)
+    assert "another quantity" in second
+
+
+def test_one_more_in_a_later_message_is_one_more(bookshop: Bookshop) -> None:
+    conversation = Conversation()
+    play([said(called(*ADD)), DONE], bookshop, conversation=conversation)
+    assert play([said(called(*ADD)), DONE], bookshop, conversation=conversation).cart == {7: 2}
 
 
 def test_two_identical_reads_in_one_reply_each_get_a_result(bookshop: Bookshop) -> None:
@@ -449,7 +458,7 @@ def test_a_model_that_only_calls_is_stopped_and_the_program_answers(
 
 def test_a_model_that_calls_something_else_each_time_is_held_by_the_step_limit(bookshop: Bookshop) -> None:
     def ever_on(body: dict[str, Any]) -> Step:
-        return reply(calls=[("search_books", {"query": f"word {len(body['messages'])}"})])
+        return reply(calls=[("check_stock", {"book_id": len(body["messages"])})])
 
     played = play(ever_on, bookshop)
     assert (played.stop, played.result.steps, len(played.requests)) == ("max_steps", 6, 7)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import store
+from agent.agent import Agent
 from agent.cancel import Cancel
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
 from agent.result import AgentResult

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import pytest
 
+from agent.agent import Agent
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.result import AgentResult
-from agent.tools import Arg, FunctionTools, Tool, ToolError, ToolOutcome
+from agent.tools import Arg, FunctionTools, Tool, ToolError, ToolOutcome, ToolRefusal
 from assistant.offline import OfflineModel
 
 Row = tuple[int, str, str, str, str, int]
@@ -110,7 +110,7 @@ class Shop:
         self._note("get_order_status", order_id=order_id)
         order = ORDERS.get(int(order_id.removeprefix("O-")))
         if order is None:
-            raise ToolError(f"there is no order O-{order_id} among this customer's orders")
+            raise ToolRefusal(f"there is no order O-{order_id} among this customer's orders")
         return _answer(order)
 
     def add_to_cart(
@@ -123,7 +123,7 @@ class Shop:
         self._note("add_to_cart", book_id=book_id, quantity=quantity)
         row = self._row(book_id)
         if row[5] < quantity:
-            raise ToolError(
+            raise ToolRefusal(
                 f"book {book_id} '{row[1]}' is out of stock (0 copies); call check_stock for another book"
             )
         self.cart[book_id] = self.cart.get(book_id, 0) + quantity
@@ -143,7 +143,7 @@ class Shop:
         for row in self.rows:
             if row[0] == book_id:
                 return row
-        raise ToolError(f"there is no book with the id {book_id}; call search_books")
+        raise ToolRefusal(f"there is no book with the id {book_id}; call search_books")
 
     def _note(self, name: str, **arguments: Any) -> None:
         self.calls.append((name, {k: v for k, v in arguments.items() if (k, v) != ("max_results", 5)}))

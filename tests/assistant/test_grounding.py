@@ -2,10 +2,10 @@
 
 import pytest
 
+from agent.agent import Agent
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.loop import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolOutcome
 from assistant.grounding import grounding_mark, ungrounded_figures

@@ -1,0 +1,104 @@
+"""The experiment of the guards: each misbehaving model with guards on and off, through the loop as it is."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import store
+from agent.lease import lease
+from agent.limits import PRESETS, UNGUARDED
+from agent.models import ModelOptions
+from agent.shapes import StopReason
+from assistant.bookshop import Bookshop
+from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings
+from lab.misbehaving import Misbehaver
+
+Guards = Literal["on", "off"]
+WIDE = ModelOptions(num_ctx=2_000_000)
+"""A script has no window that could be too small."""
+LIMITS = {"on": PRESETS["guarded"].model_copy(update={"max_result_chars": None}), "off": UNGUARDED}
+"""Whole results, so that the budgets are what stops a run, not the truncation."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one model came to: counts as in its run's events, and the text the user reads.
+
+    ``effects`` counts the writes that reached the cart; ``guard`` is the one that ended the run, if one did.
+    """
+
+    model: str
+    guards: Guards
+    model_calls: int
+    tool_calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: Decimal | None
+    effects: int
+    stop_reason: StopReason
+    guard: str | None
+    nudges: int
+    answer: str
+    run_id: str
+
+    def json(self) -> dict[str, Any]:
+        """The row in the shape of the contract; money is decimal text."""
+        return asdict(self) | {"cost_usd": None if self.cost_usd is None else str(self.cost_usd)}
+
+
+def compare(shop: Bookshop, models: Sequence[Misbehaver], modes: Sequence[Guards]) -> Iterator[Row]:
+    """Run each model in each mode on a fresh copy of the seed shop; the archive of ``shop`` keeps the runs."""
+    with fresh_shops() as fresh:
+        for each in models:
+            for mode in modes:
+                with fresh() as copy:
+                    yield run_one(shop, copy, each, mode)
+
+
+def run_one(shop: Bookshop, copy: Bookshop, each: Misbehaver, mode: Guards) -> Row:
+    """Let one model loose on the copy, and read what came of it from the run's events."""
+    settings = Settings(limits=LIMITS[mode], options=WIDE, faults=each.faults)
+    conversation = shop.archive.start(LAB_OWNER)
+    agent = copy.agent(each.model(), DEMO_CUSTOMER, conversation, settings)
+    with lease(shop.archive, conversation) as run_id:
+        result = agent.run(conversation, each.request, run_id=run_id)
+    decisions = [event for event in result.trace if event.kind == "guard_decision"]
+    return Row(
+        model=each.name,
+        guards=mode,
+        model_calls=result.model_calls,
+        tool_calls=result.tool_calls,
+        input_tokens=result.usage.input_tokens,
+        output_tokens=result.usage.output_tokens,
+        cost_usd=result.cost,
+        effects=len(conversation.run.effects),
+        stop_reason=result.stop_reason,
+        guard=next((decision.guard for decision in decisions if decision.action == "stop"), None),
+        nudges=sum(decision.action == "nudge" for decision in decisions),
+        answer=result.answer,
+        run_id=run_id,
+    )
+
+
+@contextmanager
+def fresh_shops() -> Iterator[Any]:
+    """Yields what opens a freshly seeded shop, a new one each time it is entered."""
+    with TemporaryDirectory(prefix="lab-") as folder:
+        seed, place = Path(folder) / "seed.db", Path(folder) / "copy.db"
+        store.open_shop(f"sqlite:///{seed}").dispose()
+
+        @contextmanager
+        def fresh() -> Iterator[Bookshop]:
+            shutil.copy(seed, place)
+            copy = Bookshop(store.open_shop(f"sqlite:///{place}"))
+            try:
+                yield copy
+            finally:
+                copy.close()
+
+        yield fresh

@@ -1,0 +1,107 @@
+"""One turn from the terminal, driven to its end: steps to stderr, and a person asked where a call needs it."""
+
+import sys
+from collections.abc import Generator
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import Any
+
+import store
+from agent.agent import Agent
+from agent.conversation import Conversation
+from agent.lease import lease, waiting_lease
+from agent.result import AgentResult
+from agent.tools import NoTools
+from assistant.bookshop import Bookshop
+from assistant.models import choose
+from assistant.report import result_json
+from assistant.settings import ANSWER_NOW, CONTINUE
+from assistant.stopping import stop_card
+from lab.scripts import scripted_models
+from terminal.approving import ask_person
+from terminal.flags import RunFlags
+from terminal.printing import draw_stop_card, event_line
+from terminal.shell import BY, err, out, print_json
+
+
+class Desk:
+    """What a command that runs turns works with: the shop, a conversation, and the agent the flags ask for.
+
+    ``quiet`` prints no steps and asks nobody.
+    """
+
+    def __init__(self, shop: Bookshop, flags: RunFlags, conversation: Conversation, *, quiet: bool) -> None:
+        choice = choose(flags.model, scripts=scripted_models())
+        self.shop, self.flags, self.conversation, self.quiet = shop, flags, conversation, quiet
+        self.agent = shop.agent(choice.model, flags.customer, conversation, flags.settings)
+        self._say("\n  ".join([choice.why, *choice.commands]))
+
+    def ask(self, text: str) -> AgentResult:
+        """Run one turn; Ctrl-C ends the turn, not its record."""
+        return self._turn(self.agent, text, None)
+
+    def go_on(self, *, tools: bool) -> AgentResult:
+        """Go on from the conversation's latest run, which was stopped; without tools it answers now."""
+        run = self.conversation.run
+        if not run.finished or not run.run_id or self._last_reason() == "done":
+            raise store.NotFound("there is no stopped run to go on from")
+        if tools:
+            return self._turn(self.agent, CONTINUE, run.run_id)
+        return self._turn(replace(self.agent, toolbox=NoTools(self.agent.toolbox)), ANSWER_NOW, run.run_id)
+
+    def show(self, result: AgentResult, *, as_json: bool) -> None:
+        """Print what came of a turn; why it stopped goes to stderr."""
+        if as_json:
+            tools = self.shop.toolbox(self.flags.customer, BY, self.flags.settings)
+            cart = store.view_cart(self.shop.engine, self.flags.customer)
+            print_json(result_json(result, self.conversation, tools, cart))
+            return
+        out().print(result.answer, markup=False)
+        if card := stop_card(self.shop, result.trace):
+            draw_stop_card(err(), card, self.conversation.handle)
+
+    def _turn(self, agent: Agent, text: str, continues: str | None) -> AgentResult:
+        self._answer_waiting(agent)
+        with lease(self.shop.archive, self.conversation) as run_id:
+            self._drive(agent.stream(self.conversation, text, run_id=run_id, continues=continues))
+        self._answer_waiting(agent)
+        while self.conversation.run.waiting:  # there is nobody to ask
+            with waiting_lease(self.shop.archive, self.conversation):
+                self._drive(agent.resume(self.conversation, None))
+        return AgentResult.of(self.conversation)
+
+    def _answer_waiting(self, agent: Agent) -> None:
+        """Ask the person at the terminal, if there is one, for what the conversation waits for."""
+        while (request := self.conversation.run.waiting) and not self.quiet and sys.stdin.isatty():
+            tool = next(tool for tool in agent.toolbox.tools if tool.name == request.call.name)
+            approval = ask_person(request, tool)
+            with waiting_lease(self.shop.archive, self.conversation):
+                self._drive(agent.resume(self.conversation, approval))
+
+    def _drive(self, items: Generator[Any, None, None]) -> None:
+        with suppress(KeyboardInterrupt), closing(items):  # closing it ends the run
+            for item in items:
+                if line := event_line(item):
+                    self._say(line)
+
+    def _say(self, line: str) -> None:
+        if not self.quiet:
+            err().print(line, style="dim", markup=False)
+
+    def _last_reason(self) -> str:
+        end = self.conversation.events[-1]
+        return end.stop_reason if end.kind == "run_finished" else ""
+
+
+def known_desk(shop: Bookshop, flags: RunFlags, *, quiet: bool) -> Desk:
+    """The desk of a conversation that has begun already; raises NotFound if there is none of that name."""
+    conversation = shop.archive.find(str(flags.customer), flags.session)
+    if conversation is None:
+        raise store.NotFound("name a conversation of this customer with --session")
+    return Desk(shop, flags, conversation, quiet=quiet)
+
+
+def new_desk(shop: Bookshop, flags: RunFlags, *, quiet: bool) -> Desk:
+    """The desk of the conversation the flags name, or of a new one."""
+    store.view_cart(shop.engine, flags.customer)  # an unknown customer is told so before anything is begun
+    return Desk(shop, flags, shop.conversation(flags.customer, flags.session), quiet=quiet)
