@@ -3,19 +3,17 @@
 import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from pydantic import ValidationError
-from sqlalchemy import Connection, Engine, Row, Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agent.conversation import Conversation
+from agent.listing import Listing, read_events
 from agent.pulse import Pulse
 from agent.saved import FORMAT_VERSION, UnreadableTrace
-from agent.shapes import StopReason
 from agent.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
-from agent.trace import EVENT, AnyEvent
+from agent.trace import AnyEvent
 
 T = TypeVar("T")
 
@@ -38,22 +36,20 @@ class Transact(Protocol):
     def __call__(self, work: Callable[[Connection], T]) -> T: ...
 
 
+LONGEST_NAME = 100
+NOBODY = ""
+"""The worker of a run that waits for a person; such a run never lapses, however long that takes."""
+
+
+class NameTaken(ValueError):
+    """Another conversation of yours has this name already; choose another."""
+
+    def __str__(self) -> str:
+        return str(self.__doc__)
+
+
 class LeaseLost(Exception):
     """Another process closed this run, since its worker had given no sign for too long."""
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """One stored run: who was asked what, when (seconds since the epoch), and how it ended (None: it has not)."""
-
-    run_id: str
-    handle: str
-    started: float
-    model: str
-    text: str
-    stop_reason: StopReason | None
-    answer: str
-    steps: int | None
 
 
 class Archive:
@@ -70,6 +66,8 @@ class Archive:
         """Names this process among those that share the database."""
         self.pulse = Pulse(self._renew)
         """Keeps the leases of this process alive."""
+        self.listing = Listing(engine)
+        """What there is, without loading it."""
 
     def create(self) -> None:
         """Make the tables that are missing."""
@@ -96,12 +94,13 @@ class Archive:
         row = CONVERSATIONS.c
         named = or_(row.handle == handle_or_name, row.name == handle_or_name)
         with self.engine.connect() as db:
-            found = db.execute(select(row.handle, row.format).where(row.owner == owner, named)).first()
+            either = select(row.handle, row.format).where(row.owner == owner, named)
+            found = db.execute(either.order_by(row.handle != handle_or_name)).first()
             if found is None:
                 return None
             if found.format != FORMAT_VERSION:
                 raise UnreadableTrace(f"This conversation has format {found.format}; update this program.")
-            return self._conversation(found.handle, _read(db, found.handle))
+            return self._conversation(found.handle, read_events(db, found.handle))
 
     def length(self, owner: str, handle: str) -> int | None:
         """How many events a conversation of this owner has; None if there is no such conversation."""
@@ -110,17 +109,30 @@ class Archive:
         with self.engine.connect() as db:
             return db.scalar(select(count).select_from(CONVERSATIONS).where(*mine))
 
-    def runs(self, owner: str, limit: int = 20) -> list[RunSummary]:
-        """The latest runs of an owner, newest first."""
-        with self.engine.connect() as db:
-            rows = db.execute(_runs_of(owner).order_by(RUNS.c.started.desc()).limit(limit)).all()
-            return [_summary(row, _read(db, row.handle, row.first, row.last)) for row in rows]
+    def rename(self, owner: str, handle: str, name: str) -> None:
+        """Give a conversation of this owner a name; raises NameTaken if another of theirs has it."""
+        mine = update(CONVERSATIONS).where(CONVERSATIONS.c.handle == handle, CONVERSATIONS.c.owner == owner)
+        try:
+            self.transact(lambda db: db.execute(mine.values(name=name.strip()[:LONGEST_NAME] or None)))
+        except IntegrityError:
+            raise NameTaken from None
 
-    def run_events(self, owner: str, run_id: str) -> list[AnyEvent]:
-        """The events of one run of an owner, so far; empty if there is no such run."""
-        with self.engine.connect() as db:
-            row = db.execute(_runs_of(owner).where(RUNS.c.run_id == run_id)).first()
-            return _read(db, row.handle, row.first, row.last) if row else []
+    def delete(self, owner: str, handle: str) -> bool:
+        """Delete a conversation of this owner, events and all; False if there is none, or if it is answering."""
+        mine = delete(CONVERSATIONS).where(
+            CONVERSATIONS.c.handle == handle,
+            CONVERSATIONS.c.owner == owner,
+            ~exists().where(RUNS.c.handle == handle, RUNS.c.stop_reason.is_(None), RUNS.c.worker != NOBODY),
+        )
+
+        def remove(db: Connection) -> bool:
+            if not db.execute(mine).rowcount:
+                return False
+            for table in (EVENTS, RUNS):
+                db.execute(delete(table).where(table.c.handle == handle))
+            return True
+
+        return self.transact(remove)
 
     def _renew(self, run_ids: Collection[str]) -> None:
         mine = (RUNS.c.run_id.in_(run_ids), RUNS.c.worker == self.worker)
@@ -158,38 +170,3 @@ def _transact_on(engine: Engine) -> Transact:
             return work(db)
 
     return transact
-
-
-def _runs_of(owner: str) -> Select[Any]:
-    return (
-        select(RUNS)
-        .join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
-        .where(CONVERSATIONS.c.owner == owner)
-    )
-
-
-def _read(db: Connection, handle: str, first: int = 0, last: int | None = None) -> list[AnyEvent]:
-    span = [EVENTS.c.handle == handle, EVENTS.c.position >= first]
-    if last is not None:
-        span.append(EVENTS.c.position <= last)
-    bodies = db.scalars(select(EVENTS.c.body).where(*span).order_by(EVENTS.c.position))
-    try:
-        return [EVENT.validate_json(body) for body in bodies]
-    except ValidationError:
-        raise UnreadableTrace("This conversation is damaged and cannot be read.") from None
-
-
-def _summary(row: Row[tuple[object, ...]], events: Sequence[AnyEvent]) -> RunSummary:
-    started = next((event for event in events if event.kind == "run_started"), None)
-    message = next((event for event in events if event.kind == "user_message"), None)
-    finished = next((event for event in events if event.kind == "run_finished"), None)
-    return RunSummary(
-        run_id=row.run_id,
-        handle=row.handle,
-        started=row.started,
-        model=started.model.name if started else "",
-        text=message.text if message else "",
-        stop_reason=row.stop_reason,
-        answer=finished.answer if finished else "",
-        steps=finished.steps if finished else None,
-    )

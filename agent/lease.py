@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from sqlalchemy import Connection, Update, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from agent.archive import Archive
+from agent.archive import NOBODY, Archive
 from agent.closing import program_answer
 from agent.conversation import Conversation
 from agent.fingerprint import fingerprint
@@ -23,10 +23,6 @@ from agent.trace import ToolFinished
 
 LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long (see ``agent.pulse``) is taken for dead."""
-
-
-NOBODY = ""
-"""The worker of a run that waits for a person; such a run never lapses, however long that takes."""
 
 
 class ConversationBusy(Exception):

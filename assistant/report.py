@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import store
-from agent.archive import RunSummary
 from agent.conversation import Conversation
+from agent.listing import RunSummary
 from agent.result import AgentResult
 from agent.shapes import StopReason
 from assistant.grounding import grounding_mark

@@ -23,7 +23,7 @@ def runs_list(
 ) -> None:
     """List the latest runs, newest first."""
     with shop_at(database) as shop:
-        found = shop.archive.runs(str(customer), limit)
+        found = shop.archive.listing.runs(str(customer), limit)
     if as_json:
         print_json({"runs": [run_json(run) for run in found]})
     else:
@@ -40,7 +40,7 @@ def runs_show(
     """Show a run event by event."""
     with shop_at(database) as shop:
         owners = (str(customer), LAB_OWNER)
-        events = next(filter(None, (shop.archive.run_events(owner, run_id) for owner in owners)), [])
+        events = next(filter(None, (shop.archive.listing.run_events(owner, run_id) for owner in owners)), [])
     if not events:
         raise store.NotFound(f'there is no run "{run_id}"; list them with: bookshop runs list')
     if as_json:

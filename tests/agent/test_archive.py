@@ -101,10 +101,10 @@ def test_a_conversation_belongs_to_its_owner(archive: Archive) -> None:
     assert archive.find("2", mine.handle) is None
     assert archive.find("2", "gifts") is None
     assert archive.length("2", mine.handle) is None
-    assert archive.runs("2") == []
-    assert archive.run_events("2", run_id) == []
+    assert archive.listing.runs("2") == []
+    assert archive.listing.run_events("2", run_id) == []
     assert archive.length("1", mine.handle) == len(mine.events)
-    assert archive.run_events("1", run_id) == list(mine.events)
+    assert archive.listing.run_events("1", run_id) == list(mine.events)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_run_that_died_before_its_first_event_is_closed(engine: Engine, archiv
         pass
     lapse(engine)
     assert close_lapsed(archive, unknown) == 1
-    assert archive.runs("1")[0].stop_reason == "interrupted"
+    assert archive.listing.runs("1")[0].stop_reason == "interrupted"
     answer(archive, conversation, say("Alive."))
     assert archive.length("1", conversation.handle) == len(conversation.events)
 
@@ -335,7 +335,7 @@ def test_runs_are_listed_newest_first_with_what_became_of_them(archive: Archive)
     one = answer(archive, first, call("look"), say("Good day."), text="Hello")
     two = answer(archive, second, say(""), text="Nothing?")
     three = answer(archive, first, say("Bye."), text="Bye")
-    rows = archive.runs("1")
+    rows = archive.listing.runs("1")
     assert [row.run_id for row in rows] == [three, two, one]
     assert [(row.text, row.stop_reason, row.steps) for row in rows] == [
         ("Bye", "done", 1),
@@ -345,7 +345,7 @@ def test_runs_are_listed_newest_first_with_what_became_of_them(archive: Archive)
     assert [(row.handle, row.model, row.answer) for row in rows[2:]] == [
         (first.handle, "script:test", "Good day.")
     ]
-    assert [row.run_id for row in archive.runs("1", limit=1)] == [three]
+    assert [row.run_id for row in archive.listing.runs("1", limit=1)] == [three]
 
 
 def test_a_live_run_is_listed_without_an_end(archive: Archive) -> None:
@@ -353,7 +353,7 @@ def test_a_live_run_is_listed_without_an_end(archive: Archive) -> None:
     stream = agent_for(ScriptedModel("test", [say("x")])).stream(conversation, "Hello", run_id="r1")
     with lease(archive, conversation):
         next(item for item in stream if item.kind == "model_request")
-        (row,) = archive.runs("1")
+        (row,) = archive.listing.runs("1")
         assert (row.text, row.stop_reason, row.answer, row.steps) == ("Hello", None, "", None)
         stream.close()
 

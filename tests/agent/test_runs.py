@@ -53,7 +53,7 @@ def test_a_run_goes_on_in_the_background_and_ends(engine: Engine, archive: Archi
     snapshot = runs.snapshot(conversation.handle)
     assert snapshot
     assert (snapshot.run_id, snapshot.question, snapshot.running) == (run_id, "Hello", False)
-    assert list(snapshot.events) == archive.run_events("1", run_id) == list(conversation.events)
+    assert list(snapshot.events) == archive.listing.run_events("1", run_id) == list(conversation.events)
     assert snapshot.events[-1].kind == "run_finished"
 
 
@@ -83,7 +83,7 @@ def test_every_event_of_a_snapshot_is_in_the_database_already(archive: Archive, 
     seen: list[int] = []
 
     def kept(snapshot: Snapshot) -> bool:
-        shown, stored = snapshot.events, archive.run_events("1", snapshot.run_id)
+        shown, stored = snapshot.events, archive.listing.run_events("1", snapshot.run_id)
         assert stored[: len(shown)] == list(shown)
         seen.append(len(shown))
         return not snapshot.running
@@ -163,7 +163,7 @@ def test_a_broken_run_ends_and_is_logged(archive: Archive, runs: Runs, caplog: p
         run_id = runs.start(agent, conversation, "Hello", "m1")
         assert runs.wait(conversation.handle, 5)
     assert "a guard broke" in caplog.text
-    assert kinds(archive.run_events("1", run_id)) == ["run_started", "user_message", "run_finished"]
+    assert kinds(archive.listing.run_events("1", run_id)) == ["run_started", "user_message", "run_finished"]
     snapshot = runs.snapshot(conversation.handle)
     assert snapshot
     assert of(snapshot.events, "run_finished")[0].stop_reason == "internal_error"

@@ -40,7 +40,7 @@ def assert_goes_on(page: Page, archive: Archive) -> None:
 
 
 def stop_reason(archive: Archive, handle: str) -> str | None:
-    (run,) = [run for run in archive.runs("1", 100) if run.handle == handle]
+    (run,) = [run for run in archive.listing.runs("1", 100) if run.handle == handle]
     return run.stop_reason
 
 
@@ -53,8 +53,8 @@ def test_stop_ends_the_run_within_a_second(live: Page, archive: Archive) -> None
     live.evaluate("addEventListener('click', () => window.clicked = Date.now(), true)")
     stop(live)
     clicked = live.evaluate("window.clicked") / 1000
-    (run,) = [run for run in archive.runs("1", 100) if run.handle == handle_of(live)]
-    end = archive.run_events("1", run.run_id)[-1]
+    (run,) = [run for run in archive.listing.runs("1", 100) if run.handle == handle_of(live)]
+    end = archive.listing.run_events("1", run.run_id)[-1]
     assert (end.kind, run.stop_reason) == ("run_finished", "cancelled")
     assert end.at.timestamp() - clicked < 1.0
     expect(stop_button(live)).to_have_count(0)
@@ -165,5 +165,5 @@ def test_a_run_that_died_with_its_server_does_not_block_the_conversation(
     page = visit(address)
     send(page, "Are you still there?")
     expect(answer(page)).to_contain_text("One word comes")
-    assert "interrupted" in {run.stop_reason for run in archive.runs("1", 100) if run.handle == handle}
+    assert "interrupted" in {run.stop_reason for run in archive.listing.runs("1", 100) if run.handle == handle}
     stop(page)

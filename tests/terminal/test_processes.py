@@ -77,8 +77,8 @@ def _wait_for_the_answer_to_begin(shop: Bookshop) -> None:
     deadline = time.monotonic() + PATIENCE
     tick = threading.Event()
     while time.monotonic() < deadline:
-        runs = shop.archive.runs("1")
-        events = shop.archive.run_events("1", runs[0].run_id) if runs else []
+        runs = shop.archive.listing.runs("1")
+        events = shop.archive.listing.run_events("1", runs[0].run_id) if runs else []
         if sum(event.kind == "model_request" for event in events) == 2:
             return
         tick.wait(0.05)

@@ -113,7 +113,7 @@ def test_an_empty_page_offers_the_lighthouse_job_first_and_the_three_panels(page
 
 
 def test_nothing_is_kept_of_a_visitor_who_only_looks(page: AppTest, shop: Bookshop) -> None:
-    assert shop.archive.runs("1") == []
+    assert shop.archive.listing.runs("1") == []
     assert "c" not in page.query_params
 
 
@@ -246,7 +246,7 @@ def test_a_message_typed_while_a_run_is_live_stays_in_the_box(
     assert at.chat_input[0].proto.value == "second"
     shop.runs.stop(handle_of(at))
     until_idle(at)
-    assert [run.text for run in shop.archive.runs("1")] == ["first"]
+    assert [run.text for run in shop.archive.listing.runs("1")] == ["first"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -272,8 +272,8 @@ def test_the_sliders_are_what_the_run_is_held_to(page: AppTest, shop: Bookshop) 
     page.select_slider(key="search_size").set_value(3).run()
     page.toggle(key="wrap_up").set_value(False).run()
     send(page, "hello")
-    (run,) = shop.archive.runs("1")
-    settings = shop.archive.run_events("1", run.run_id)[0].settings
+    (run,) = shop.archive.listing.runs("1")
+    settings = shop.archive.listing.run_events("1", run.run_id)[0].settings
     assert (settings["limits"]["max_steps"], settings["limits"]["max_tokens"]) == (4, None)
     assert (settings["limits"]["wrap_up"], settings["search_size"]) == (False, 3)
 
@@ -288,7 +288,7 @@ def test_a_foreign_address_shows_nothing_and_makes_nothing(shop: Bookshop, handl
         assert not at.exception
         assert at.chat_message.len == 0
         assert shop.archive.length("1", forged) is None
-    assert shop.archive.runs("1") == shop.archive.runs("2") == []
+    assert shop.archive.listing.runs("1") == shop.archive.listing.runs("2") == []
 
 
 def test_the_first_message_under_a_forged_address_begins_a_conversation_of_ones_own(shop: Bookshop) -> None:
@@ -297,7 +297,7 @@ def test_the_first_message_under_a_forged_address_begins_a_conversation_of_ones_
     at.run()
     send(at, "hello")
     assert shop.archive.length("1", "made-up") is None
-    (run,) = shop.archive.runs("1")
+    (run,) = shop.archive.listing.runs("1")
     assert run.handle == handle_of(at)
 
 
@@ -324,7 +324,7 @@ def test_earlier_turns_can_be_looked_at(page: AppTest, shop: Bookshop) -> None:
     (turn,) = [box for box in page.selectbox if box.label == "Turn"]
     assert len(turn.options) == 2
     assert len(step_labels(page)) == 1
-    turn.set_value(shop.archive.runs("1")[1].run_id).run()
+    turn.set_value(shop.archive.listing.runs("1")[1].run_id).run()
     assert len(step_labels(page)) == 5
 
 
@@ -351,7 +351,7 @@ def test_markup_in_a_message_stays_text(page: AppTest) -> None:
 def test_a_blank_message_is_no_message(page: AppTest, shop: Bookshop) -> None:
     page.chat_input[0].set_value("   ").run()
     assert not page.exception
-    assert shop.archive.runs("1") == []
+    assert shop.archive.listing.runs("1") == []
 
 
 def test_a_shop_that_cannot_open_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
