@@ -10,6 +10,7 @@ from typing import Any
 from agent.approving import Approval
 from agent.cancel import Cancel
 from agent.conversation import Conversation
+from agent.freshness import Freshness
 from agent.limits import Limits
 from agent.loop import break_off, end_early, to_an_end
 from agent.models import ChatModel, ModelOptions
@@ -34,6 +35,8 @@ class Agent:
     options: ModelOptions = field(default_factory=ModelOptions)
     prices: Prices | None = None
     """What the model takes, where it is not what the model says itself."""
+    freshness: Freshness = field(default_factory=Freshness)
+    """What is done about facts that were overtaken."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else shaped the run, for the record."""
 
@@ -111,6 +114,7 @@ class Agent:
             conversation,
             cancel or Cancel(),
             time.monotonic() - elapsed,
+            self.freshness,
         )
         try:
             yield turn
@@ -140,4 +144,5 @@ class Agent:
             tools=turn.schemas,
             continues=continues,
             prices=self.prices or info.prices,
+            stamps=self.freshness.stamps,
         )

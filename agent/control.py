@@ -10,13 +10,14 @@ MomentName = Literal["before_model", "before_tool", "after_tool", "before_answer
 class GuardDecision(Event):
     """A guard acted: the value against its threshold, the reason in words, and what it looked at.
 
+    To ``correct`` is to put a sentence of the program before an answer that states what is true no more.
     ``moment`` is when it was asked, with the seconds gone by then, the estimated input tokens of the request that
     was about to be sent, and the call that was about to run or had run.
     """
 
     kind: Literal["guard_decision"] = "guard_decision"
     guard: str
-    action: Literal["nudge", "replay", "block", "stop"]
+    action: Literal["nudge", "replay", "block", "correct", "stop"]
     value: float
     threshold: float
     reason: str

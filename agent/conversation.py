@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from agent.history import History
 from agent.meter import Meter
-from agent.shapes import Fact
+from agent.shapes import Fact, Overtaken
 from agent.tally import Tally
 from agent.trace import AnyEvent, ToolFinished
 
@@ -34,10 +34,12 @@ class Conversation:
         self.history = History()
         self.run = Tally()
         self.meter = Meter()
-        self.facts: dict[str, Seen] = {}
-        """What the conversation last read or changed, by resource."""
+        self.seen: dict[str, list[Seen]] = {}
+        """All that the conversation has read or changed, by resource, oldest first."""
+        self.news: dict[str, Fact] = {}
+        """What it heard of through ``shop_changed`` and has not read since: the model may know nothing of it."""
         self.known_versions: dict[str, int] = {}
-        """The newest version of each of these that the conversation was told of."""
+        """The newest version of each resource that the conversation knows of."""
         self.doubtful: dict[str, ToolFinished] = {}
         """Calls that were cut off and may still take effect, by idempotency key."""
         self._events: list[AnyEvent] = []
@@ -75,10 +77,31 @@ class Conversation:
             case "shop_changed":
                 self.doubtful.pop(event.late_key or "", None)
                 self.known_versions[event.resource] = event.version_after
+                if event.now:
+                    fact = Fact(resource=event.resource, version=event.version_after, value=event.now)
+                    self.news[event.resource] = fact
+            case "note":
+                for fact in event.reads:
+                    self._learn(fact, event.step)
+
+    @property
+    def facts(self) -> dict[str, Seen]:
+        """What the conversation last read or changed, by resource."""
+        return {resource: seen[-1] for resource, seen in self.seen.items()}
+
+    def overtaken(self) -> list[Overtaken]:
+        """Every value that was seen once and is known to be true no more, with what is true now."""
+        found = []
+        for resource, seen in self.seen.items():
+            now = self.news.get(resource, seen[-1].fact)
+            told = {one.fact.value: one for one in seen if one.fact.value != now.value}  # each value once
+            found += [Overtaken(seen=one.fact, turn=one.turn, step=one.step, now=now) for one in told.values()]
+        return found
 
     def _learn(self, fact: Fact, step: int) -> None:
-        self.facts[fact.resource] = Seen(fact, self.run.turn, step)
+        self.seen.setdefault(fact.resource, []).append(Seen(fact, self.run.turn, step))
         self.known_versions[fact.resource] = fact.version
+        self.news.pop(fact.resource, None)
 
     def commit(self) -> None:
         """Keep all events appended so far; raises what the store raises, and then keeps none of them."""

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from agent.trace import AnyEvent, ModelReply, ToolFinished
+from agent.stamps import facts_of, overtaken_mark, stamped
+from agent.trace import AnyEvent, ModelReply, ShopChanged, ToolFinished
 
 Message = dict[str, Any]
 """One chat message in Ollama's shape: role, content, and thinking, tool_calls or tool_name where they apply."""
@@ -22,6 +24,9 @@ class History:
         self._unsent: list[Message] = []
         self._wrapping_up = False
         self._called: set[str] = set()
+        self._stamps = False
+        self._stamped: dict[int, Mapping[str, int]] = {}
+        """The versions that the tool message at a place was stamped with."""
         self.size = 0
         """Characters of all messages, to estimate tokens from."""
         self.digest = ""
@@ -32,6 +37,7 @@ class History:
         """Take one event; those that the model does not read change nothing."""
         match event.kind:
             case "run_started":
+                self._stamps = event.stamps
                 self._instruct(event.instructions)
             case "user_message":
                 self._forget_thinking()
@@ -45,7 +51,11 @@ class History:
             case "model_reply":
                 self._add_reply(event)
             case "tool_finished" if event.call.id in self._called:
-                self._append(_tool_message(event))
+                if self._stamps:
+                    self._stamped[len(self._messages)] = facts_of(event)
+                self._append(_tool_message(event, stamped(event) if self._stamps else event.result))
+            case "shop_changed" if self._stamps:
+                self._mark_overtaken(event)
             case "run_finished":
                 self._wrapping_up = False
                 if event.answer_by == "program" and not self._ends_with_assistant():
@@ -94,6 +104,21 @@ class History:
         elif reply.text.strip():
             self._append(_with_thinking(reply, reply.text, []))
 
+    def _mark_overtaken(self, event: ShopChanged) -> None:
+        for place, versions in list(self._stamped.items()):
+            if versions.get(event.resource, event.version_after) >= event.version_after:
+                continue
+            old = self._messages[place]
+            new = old | {"content": old["content"] + overtaken_mark(event)}
+            self._messages[place] = new
+            self._stamped[place] = {name: seen for name, seen in versions.items() if name != event.resource}
+            self.size += message_size(new) - message_size(old)
+            if old in self._unsent:
+                self._unsent[self._unsent.index(old)] = new
+            else:
+                self.rewritten = True
+                self.digest = hashlib.sha256((self.digest + new["content"]).encode()).hexdigest()[:32]
+
     def _append(self, message: Message) -> None:
         self._messages.append(message)
         self._unsent.append(message)
@@ -123,10 +148,5 @@ def _wire_call(call_id: str, call: Any) -> Message:
     return {"id": call_id, "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _tool_message(event: ToolFinished) -> Message:
-    return {
-        "role": "tool",
-        "content": event.result,
-        "tool_name": event.call.name,
-        "tool_call_id": event.call.id,
-    }
+def _tool_message(event: ToolFinished, content: str) -> Message:
+    return {"role": "tool", "content": content, "tool_name": event.call.name, "tool_call_id": event.call.id}

@@ -8,7 +8,7 @@ from agent.cancel import Cancelled
 from agent.closing import WRAPPED_UP, wrap_up_request, wrapped_up
 from agent.corrections import why_unusable
 from agent.moments import BeforeAnswer, BeforeModel, Paused, Stop
-from agent.news import hear_late_effects, hear_news
+from agent.news import hear_changes, hear_late_effects, hear_news
 from agent.retrying import allow_longer_answer, try_again
 from agent.trace import Note
 from agent.turn import Turn, Yields
@@ -43,13 +43,16 @@ def steps(turn: Turn) -> Yields[None]:
         if reply.tool_calls:
             yield from act_on(turn, reply.tool_calls)
             continue
-        objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply, tuple(turn.tools)))
+        if turn.freshness.correct:
+            yield from hear_changes(turn)  # what changed while the model wrote counts, too
+        overtaken = tuple(turn.conversation.overtaken())
+        objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply, tuple(turn.tools), overtaken))
         if objection:
             yield turn.write(Note, purpose="corrective", text=objection.reason)
             if reply.unusable == "cut_by_length":
                 allow_longer_answer(turn)
         elif reply.text.strip():
-            yield turn.finish("done", reply.text, "model")
+            yield from turn.finish_by_model("done", reply.text)
             return
         else:
             raise Stop("empty_answer", f"the model gave no answer: {why_unusable(reply)}")
@@ -66,7 +69,7 @@ def end_early(turn: Turn, stop: Stop) -> Yields[None]:
             yield from leave_open_calls(turn, "tools are no longer available")
             if reply.text.strip() and not (reply.tool_calls or reply.error or reply.incomplete):
                 yield from hear_late_effects(turn)
-                yield turn.finish(stop.reason, wrapped_up(turn.conversation, reply.text), "model")
+                yield from turn.finish_by_model(stop.reason, wrapped_up(turn.conversation, reply.text))
                 return
     yield from hear_late_effects(turn)
     yield turn.finish_by_program(stop)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from agent.control import MomentName
 from agent.meter import Estimate
-from agent.shapes import StopReason, ToolCall
+from agent.shapes import Overtaken, StopReason, ToolCall
 from agent.tally import Tally
 from agent.tools import Tool
 from agent.trace import ModelReply, ToolFinished
@@ -43,12 +43,16 @@ class AfterTool:
 
 @dataclass(frozen=True)
 class BeforeAnswer:
-    """The model made no call that can run: its text is about to become the answer."""
+    """The model made no call that can run: its text is about to become the answer.
+
+    ``overtaken`` is what the conversation has read and what is true no more.
+    """
 
     name: ClassVar[MomentName] = "before_answer"
     elapsed: float
     reply: ModelReply
     tools: tuple[str, ...]
+    overtaken: tuple[Overtaken, ...] = ()
 
 
 Moment = BeforeModel | BeforeTool | AfterTool | BeforeAnswer

@@ -1,11 +1,19 @@
 """What happened to the shop meanwhile: through other channels, and by calls that were cut off and came late."""
 
-from agent.trace import ShopChanged
+from agent.trace import Note, ShopChanged
 from agent.turn import Turn, Yields
 
 
 def hear_news(turn: Turn) -> Yields[None]:
-    """Record the changes of what this conversation knows; they reach the model only if something tells it."""
+    """Record what has changed of what this conversation knows; the model reads it only where a cure tells it."""
+    yield from hear_changes(turn)
+    news = list(turn.conversation.news.values())
+    if news and turn.freshness.tell:
+        yield turn.write(Note, purpose="snapshot", text=turn.freshness.tell(news), reads=news)
+
+
+def hear_changes(turn: Turn) -> Yields[None]:
+    """Record the changes through other channels, in their order, and the calls that came late."""
     yield from hear_late_effects(turn)
     for change in turn.toolbox.changes(turn.conversation.known_versions):
         yield turn.write(ShopChanged, **change.model_dump(exclude={"kind", "step", "at"}))
@@ -23,6 +31,7 @@ def hear_late_effects(turn: Turn) -> Yields[None]:
                 version_after=change.version,
                 by=f"{late.call.name}, late",
                 value=change.value,
+                now=change.value,
                 late_key=late.key,
                 effect=change.effect,
             )

@@ -123,6 +123,15 @@ class Fact(Shape):
     value: str
 
 
+class Overtaken(Shape):
+    """A fact that was read or changed in some turn and step, and what is known to be true of its resource now."""
+
+    seen: Fact
+    turn: int
+    step: int
+    now: Fact
+
+
 class Change(Shape):
     """What a tool changed: a resource, its versions before and after, its new value, the effect in words."""
 

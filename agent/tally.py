@@ -41,6 +41,8 @@ class Tally:
         """How often a call (by fingerprint) ran for this message: part of its idempotency key."""
         self.open_calls: dict[str, ToolCall] = {}
         """Calls of the last reply that have no result yet, by id."""
+        self.nudges_of: Counter[str] = Counter()
+        """How often each guard has told the model something."""
         self.hints: dict[str, None] = {}
         """What guards have to say once all calls of the last reply have their results; each thing once."""
         self.effects: list[str] = []
@@ -65,8 +67,10 @@ class Tally:
                 self.message_id = event.client_message_id
             case "note" if event.purpose == "corrective":
                 self.corrections += 1
-            case "guard_decision" if event.action == "nudge" and event.moment == "after_tool":
-                self.hints[event.reason] = None
+            case "guard_decision" if event.action == "nudge":
+                self.nudges_of[event.guard] += 1
+                if event.moment == "after_tool":
+                    self.hints[event.reason] = None
             case "model_request":
                 self.hints = {}
                 self.model_calls += 1

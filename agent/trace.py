@@ -29,7 +29,10 @@ from agent.shapes import Event as Event
 
 
 class RunStarted(Event):
-    """A turn begins; ``continues`` is the run it goes on from, ``prices`` what the model takes, if anything."""
+    """A turn begins; ``continues`` is the run it goes on from, ``prices`` what the model takes, if anything.
+
+    ``stamps``: what tools tell is stamped with its version, and marked in place once it is overtaken.
+    """
 
     kind: Literal["run_started"] = "run_started"
     run_id: str
@@ -40,6 +43,7 @@ class RunStarted(Event):
     tools: list[dict[str, Any]]
     continues: str | None = None
     prices: Prices | None = None
+    stamps: bool = False
 
 
 class UserMessage(Event):
@@ -50,11 +54,12 @@ class UserMessage(Event):
 
 
 class Note(Event):
-    """What the program adds to what the model reads."""
+    """What the program adds to what the model reads; ``reads`` are the facts it tells."""
 
     kind: Literal["note"] = "note"
     purpose: Literal["snapshot", "corrective", "nudge", "wrap_up"]
     text: str
+    reads: list[Fact] = []
 
 
 class ModelRequest(Event):
@@ -139,10 +144,10 @@ class ToolFinished(Event):
 
 
 class ShopChanged(Event):
-    """Something this conversation has read was changed through another channel.
+    """Something this conversation has read was changed through another channel: by whom, and when (UTC, ISO 8601).
 
-    Or by a call of its own that was cut off and took effect late: then ``late_key`` is that call's key and
-    ``effect`` says what it did.
+    ``value`` says what was changed, ``now`` what the resource is, as a fact would. Or it was changed by a call of
+    its own that was cut off and took effect late: ``late_key`` is that call's key, ``effect`` says what it did.
     """
 
     kind: Literal["shop_changed"] = "shop_changed"
@@ -150,7 +155,9 @@ class ShopChanged(Event):
     version_before: int
     version_after: int
     by: str
+    changed_at: str = ""
     value: str
+    now: str = ""
     late_key: str | None = None
     effect: str = ""
 

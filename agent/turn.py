@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 from agent.cancel import Cancel, Cancelled, Runner
 from agent.closing import program_answer
 from agent.conversation import Conversation
+from agent.freshness import Freshness
 from agent.limits import Limits
 from agent.meter import Estimate
 from agent.models import ChatModel, Delta, ModelOptions
@@ -24,6 +25,7 @@ Yields = Generator[AnyEvent | Delta, None, T]
 """A part of the loop: yields events and deltas, returns a T."""
 
 
+CORRECTED, THE_MODELS = "Corrected by the program:", "The model had answered, with what was true before:"
 BACKSTOP = 2
 """Steps beyond the limit; getting there means that a guard is missing from the list."""
 
@@ -48,6 +50,7 @@ class Turn:
     conversation: Conversation
     cancel: Cancel
     started: float = field(default_factory=time.monotonic)
+    freshness: Freshness = field(default_factory=Freshness)
     wrapping_up: bool = False
     enlarged: bool = False
     runner: Runner = field(default_factory=Runner)
@@ -137,6 +140,16 @@ class Turn:
         finished = self.add(self.run.end(stop_reason, answer, by, round(self.elapsed, 3)))
         self.conversation.commit()
         return finished
+
+    def finish_by_model(self, stop_reason: StopReason, answer: str) -> Yields[None]:
+        """Record the end of a run the model answered, with a correction before what it states that is untrue."""
+        wrong = self.freshness.correct and self.freshness.correct(answer, self.conversation.overtaken())
+        if not wrong:
+            yield self.finish(stop_reason, answer, "model")
+            return
+        figures = {"value": 1, "threshold": 1, "reason": wrong}
+        yield self.write(GuardDecision, guard="fresh_answer", action="correct", moment="before_answer", **figures)
+        yield self.finish(stop_reason, f"{CORRECTED} {wrong}\n\n{THE_MODELS} {answer}", "program")
 
     def finish_by_program(self, stop: Stop) -> RunFinished:
         """Record the end of a run the model gave no answer to."""

@@ -10,6 +10,7 @@ from agent.agent import Agent
 from agent.archive import Archive
 from agent.context import ContextWindow
 from agent.conversation import Conversation
+from agent.freshness import FreshAnswer
 from agent.guards import guards_for
 from agent.lease import close_lapsed
 from agent.models import ChatModel
@@ -17,6 +18,7 @@ from agent.moments import Guard
 from agent.runs import Runs
 from agent.tools import Toolbox
 from assistant.faults import FaultyTools
+from assistant.freshness import freshness_of
 from assistant.settings import Settings, database_url, instructions
 from assistant.toolbox import ShopTools
 from store.engine import transact
@@ -42,11 +44,12 @@ class Bookshop:
         return Agent(
             model=model,
             toolbox=FaultyTools(toolbox, settings.faults) if settings.faults else toolbox,
-            instructions=instructions(),
+            instructions=instructions(settings.freshness),
             guards=guards_under(settings),
             limits=settings.limits,
             options=settings.options,
             prices=settings.prices,
+            freshness=freshness_of(settings.freshness),
             settings=settings.record(),
         )
 
@@ -80,7 +83,9 @@ class Bookshop:
 
 def guards_under(settings: Settings) -> list[Guard]:
     """All guards of a run under these settings, in the order they are asked."""
-    return [*guards_for(settings.limits), ContextWindow(settings.options.num_ctx)]
+    correct = freshness_of(settings.freshness).correct
+    fresh: list[Guard] = [FreshAnswer(correct)] if correct else []
+    return [*guards_for(settings.limits), ContextWindow(settings.options.num_ctx), *fresh]
 
 
 def open_bookshop(url: str | None = None) -> Bookshop:

@@ -8,8 +8,9 @@ from agent.conversation import Conversation
 from agent.listing import RunSummary
 from agent.result import AgentResult
 from agent.shapes import StopReason
+from assistant.claims import check_claims
 from assistant.grounding import grounding_mark
-from assistant.staleness import overtaken
+from assistant.staleness import stale_json
 from assistant.toolbox import ShopTools
 
 EXIT_STATUS: dict[StopReason, int] = {
@@ -46,7 +47,9 @@ def result_json(
     result: AgentResult, conversation: Conversation, toolbox: ShopTools, cart: store.CartView
 ) -> dict[str, Any]:
     """A run in the shape of the contract; unknown sums are null."""
-    usage = result.usage
+    usage, events = result.usage, conversation.events
+    earlier = events[: len(events) - len(result.trace)]
+    claims = check_claims(result.answer, result.trace, earlier, toolbox.engine, toolbox.customer)
     known = usage.input_tokens is not None and usage.output_tokens is not None
     warnings = [text for event in result.trace if event.kind == "model_reply" for text in event.warnings]
     warnings += [mark] if (mark := grounding_mark(conversation.events)) else []
@@ -69,8 +72,8 @@ def result_json(
         "seconds": result.seconds,
         "cart": cart_json(cart),
         "answer_by": result.answer_by,
-        "stale": overtaken(conversation, toolbox, result.answer),
-        "claims": [],
+        "stale": stale_json(conversation, toolbox.watch, result.answer),
+        "claims": [claim.model_dump() for claim in claims],
         "warnings": warnings,
         "events": [event.model_dump(mode="json") for event in result.trace],
     }

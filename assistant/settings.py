@@ -12,6 +12,7 @@ from agent.models import ModelOptions
 from agent.shapes import Prices
 from agent.trace import RunStarted
 from assistant.faults import Fault
+from assistant.freshness import READ_AGAIN, Cure
 
 PREFERRED_MODEL = "qwen3:4b"
 DEMO_CUSTOMER = 1
@@ -19,7 +20,7 @@ LAB_OWNER = "lab"
 """Whose the runs of experiments are: nobody's, so anybody may look at them."""
 LONGEST_MESSAGE = 4_000
 INSTRUCTIONS = "instructions.md"
-TOOL_NAMES = ("search_books", "check_stock", "get_order_status", "add_to_cart")
+TOOL_NAMES = ("search_books", "check_stock", "get_order_status", "add_to_cart", "view_cart")
 CONTINUE = "Continue."
 ANSWER_NOW = "Continue, but answer now, without tools."
 """What a person says who goes on from a run that was stopped."""
@@ -31,7 +32,8 @@ class Settings:
 
     ``search_size`` is how many books a search returns if the model does not say; ``prices`` what the model takes,
     where it does not say so itself; ``tool_caps`` the most calls of each tool in a run. A person has to allow what
-    would bring the cart above ``approve_above`` dollars. ``faults`` are those switched on, by tool.
+    would bring the cart above ``approve_above`` dollars. ``faults`` are those switched on, by tool; ``freshness``
+    is the cure for stale facts.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -41,6 +43,7 @@ class Settings:
     tool_caps: Mapping[str, int] = field(default_factory=dict)
     approve_above: Decimal | None = None
     faults: Mapping[str, Fault] = field(default_factory=dict)
+    freshness: Cure = Cure.HISTORY
 
     def record(self) -> dict[str, Any]:
         """What the trace keeps beside limits, options and prices."""
@@ -49,6 +52,7 @@ class Settings:
             "tool_caps": dict(self.tool_caps),
             "approve_above": None if self.approve_above is None else str(self.approve_above),
             "faults": {tool: str(fault) for tool, fault in self.faults.items()},
+            "freshness": str(self.freshness),
         }
 
     @classmethod
@@ -65,6 +69,7 @@ class Settings:
             tool_caps=kept.get("tool_caps", {}),
             approve_above=None if above is None else Decimal(above),
             faults={tool: Fault(fault) for tool, fault in kept.get("faults", {}).items()},
+            freshness=Cure(kept.get("freshness", Cure.HISTORY)),
         )
 
 
@@ -92,6 +97,7 @@ def chosen_model() -> str | None:
     return os.environ.get("BOOKSHOP_MODEL") or None
 
 
-def instructions() -> str:
+def instructions(cure: Cure = Cure.HISTORY) -> str:
     """The manual of the assistant, as the model reads it."""
-    return files("assistant").joinpath(INSTRUCTIONS).read_text(encoding="utf-8")
+    manual = files("assistant").joinpath(INSTRUCTIONS).read_text(encoding="utf-8")
+    return manual + (READ_AGAIN if cure is Cure.INSTRUCT else "")

@@ -1,42 +1,57 @@
 """Which facts of a conversation the shop has overtaken since they were read."""
 
-import re
+from collections.abc import Iterable
 from typing import Any
 
 import store
-from agent.conversation import Conversation
-from assistant.toolbox import ShopTools
+from agent.conversation import Conversation, Seen
+from agent.shapes import Overtaken
+from assistant.stating import states
+from assistant.watch import ShopWatch
 
 
-def overtaken(conversation: Conversation, toolbox: ShopTools, answer: str) -> list[dict[str, Any]]:
-    """List the facts whose resource has a newer version now, with both values in words.
-
-    ``stated_in_answer`` tells whether the answer still holds the overtaken figure or status.
-    """
-    stale = []
-    for resource, seen in conversation.facts.items():
+def overtaken_now(seen: Iterable[Seen], watch: ShopWatch) -> list[Overtaken]:
+    """Those of these facts whose resource has a newer version and another value now; no change, no mark."""
+    found = []
+    for one in seen:
         try:
-            now = toolbox.now(resource)
+            now = watch.now(one.fact.resource)
         except store.NotFound:
             continue
-        if now.version == seen.fact.version:
-            continue
-        stale.append(
-            {
-                "resource": resource,
-                "turn": seen.turn,
-                "step": seen.step,
-                "seen_version": seen.fact.version,
-                "current_version": now.version,
-                "seen": seen.fact.value,
-                "current": now.value,
-                "stated_in_answer": _states(answer, seen.fact.value),
-            }
-        )
-    return stale
+        if now.version != one.fact.version and now.value != one.fact.value:
+            found.append(Overtaken(seen=one.fact, turn=one.turn, step=one.step, now=now))
+    return found
 
 
-def _states(answer: str, value: str) -> bool:
-    """Whether a text holds the part of a value an answer would state: an amount, a count of copies, a status."""
-    figure = value.removeprefix("total ").removesuffix(" copies").removesuffix(" copy")
-    return re.search(rf"(?<![\w.,]){re.escape(figure)}(?!\w|[.,]\d)", answer, re.IGNORECASE) is not None
+def stale_json(conversation: Conversation, watch: ShopWatch, answer: str) -> list[dict[str, Any]]:
+    """The overtaken facts of a conversation in the shape of the contract, with both values in words.
+
+    ``stated_in_answer`` tells whether the answer holds the overtaken figure or status.
+    """
+    return [
+        {
+            "resource": one.seen.resource,
+            "turn": one.turn,
+            "step": one.step,
+            "seen_version": one.seen.version,
+            "current_version": one.now.version,
+            "seen": one.seen.value,
+            "current": one.now.value,
+            "stated_in_answer": states(answer, one.seen),
+        }
+        for one in overtaken_now(conversation.facts.values(), watch)
+    ]
+
+
+def in_words(one: Overtaken) -> str:
+    """One line: "cart read at v12 (turn 1, step 4), now v15: the total was $16.50, is $33.00"."""
+    place = f"turn {one.turn}, step {one.step}" if one.step else f"turn {one.turn}"
+    versions = f"{one.seen.resource} read at v{one.seen.version} ({place}), now v{one.now.version}"
+    return f"{versions}: {_then_and_now(one)}"
+
+
+def _then_and_now(one: Overtaken) -> str:
+    if one.seen.resource == "cart":
+        was, now = (fact.value.removeprefix("total ") for fact in (one.seen, one.now))
+        return f"the total was {was}, is {now}"
+    return f"it was {one.seen.value}, is {one.now.value}"

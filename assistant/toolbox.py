@@ -13,11 +13,13 @@ from typing import Annotated, Any
 from sqlalchemy import Engine
 
 import store
-from agent.shapes import Change, Fact, ToolCall
+from agent.shapes import Change, ToolCall
 from agent.tools import Arg, Tool, ToolError, ToolOutcome, ToolRefusal
 from agent.trace import ShopChanged
 from assistant.cart_limit import CartLimit
+from assistant.freshness import Cure
 from assistant.settings import Settings
+from assistant.watch import ShopWatch, cart_fact, cart_value, order_fact, stock_fact
 
 MOST_RESULTS = 50
 
@@ -25,22 +27,25 @@ MOST_RESULTS = 50
 class ShopTools:
     """The toolbox of one customer; ``by`` names the channel in the shop's list of changes.
 
-    Of the settings it keeps to the search size, the caps of the tools and the cart value that needs approval.
+    Of the settings it keeps to the search size, the caps of the tools, the cart value that needs approval, and
+    whether the cart can be read again.
     """
 
     def __init__(self, engine: Engine, customer_id: int, by: str, settings: Settings | None = None) -> None:
-        self._engine, self._customer, self._by = engine, customer_id, by
+        self.engine, self.customer, self._by = engine, customer_id, by
+        self.watch = ShopWatch(engine, customer_id)
         kept = settings or Settings()
         above = kept.approve_above
         search = Tool.of(self.search_books)
         parameters = [replace(p, default=kept.search_size) if not p.required else p for p in search.parameters]
         add = Tool.of(self.add_to_cart, side_effecting=True)
-        tools = (
+        tools: list[Tool] = [
             replace(search, parameters=tuple(parameters)),
             Tool.of(self.check_stock),
             Tool.of(self.get_order_status),
             replace(add, approval=None if above is None else CartLimit(engine, customer_id, above)),
-        )
+            *([Tool.of(self.view_cart)] if kept.freshness is Cure.INSTRUCT else []),
+        ]
         self.tools: Sequence[Tool] = tuple(replace(t, max_calls=kept.tool_caps.get(t.name)) for t in tools)
         self._by_name = {tool.name: tool for tool in self.tools}
 
@@ -49,39 +54,11 @@ class ShopTools:
             return self._by_name[call.name].run(call.arguments, key)
 
     def outcome(self, key: str) -> ToolOutcome | None:
-        added = store.applied_write(self._engine, key)
+        added = store.applied_write(self.engine, key)
         return _added(added) if added else None
 
     def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
-        if not known:
-            return ()
-        names = {self._stored_name(resource): resource for resource in known}
-        found = store.changes_since(self._engine, min(known.values()), names)
-        return [
-            ShopChanged(
-                resource=names[change.resource],
-                version_before=change.version_before,
-                version_after=change.version,
-                by=change.by,
-                value=change.after,
-            )
-            for change in found
-            if change.version > known[names[change.resource]]
-        ]
-
-    def now(self, resource: str) -> Fact:
-        """What a resource is at this moment; raises NotFound where it is no more."""
-        kind, _, number = resource.partition(":")
-        match kind:
-            case "stock":
-                stock = store.check_stock(self._engine, int(number))
-                return Fact(resource=resource, version=stock.version, value=_copies(stock.in_stock))
-            case "order":
-                order = store.get_order_status(self._engine, self._customer, int(number))
-                return Fact(resource=resource, version=order.version, value=order.status)
-            case _:
-                cart = store.view_cart(self._engine, self._customer)
-                return Fact(resource="cart", version=cart.version, value=_total(cart.total_cents))
+        return self.watch.changes(known)
 
     def search_books(
         self,
@@ -92,7 +69,7 @@ class ShopTools:
         Returns id, title, author, genre and price of each book, best match first; other books by the author of
         the best match come last. It says nothing about stock: use check_stock for that. No match: an empty list.
         """
-        found = store.search_books(self._engine, query, max_results)
+        found = store.search_books(self.engine, query, max_results)
         books = [
             {
                 "id": book.id,
@@ -108,7 +85,7 @@ class ShopTools:
             answer["corrected_query"] = found.corrected
         if not books:
             answer["hint"] = "Nothing found. Try fewer words: the title, the author or the genre alone."
-        return ToolOutcome(result=_text(answer), found=[f"book:{book.id}" for book in found.books])
+        return ToolOutcome(result=_text(answer), found=[str(book) for book in books])
 
     def check_stock(
         self, book_id: Annotated[int, Arg("The id of a book, from search_books, e.g. 7.", 1)]
@@ -117,10 +94,9 @@ class ShopTools:
         Returns id, title and in_stock. 0 means that the book is not available. An unknown id is an error:
         then call search_books.
         """
-        stock = store.check_stock(self._engine, book_id)
-        seen = Fact(resource=f"stock:{book_id}", version=stock.version, value=_copies(stock.in_stock))
+        stock = store.check_stock(self.engine, book_id)
         result = _text({"id": stock.book_id, "title": stock.title, "in_stock": stock.in_stock})
-        return ToolOutcome(result=result, reads=[seen])
+        return ToolOutcome(result=result, reads=[stock_fact(stock)])
 
     def get_order_status(
         self, order_id: Annotated[str, Arg("The number of an order, e.g. 1001 or O-1001.", 1, 20)]
@@ -128,16 +104,15 @@ class ShopTools:
         """Tell the status, the dates and the books of one of this customer's own orders.
         Do not use it for the cart. An order of somebody else looks like one that does not exist.
         """
-        order = store.get_order_status(self._engine, self._customer, store.parse_order_id(order_id))
+        order = store.get_order_status(self.engine, self.customer, store.parse_order_id(order_id))
         dates = ("placed_on", "shipped_on", "expected_on", "delivered_on")
         known = {name: str(getattr(order, name)) for name in dates if getattr(order, name)}
         lines = [
             {"title": line.title, "quantity": line.quantity, "price": store.decimal_text(line.price_cents)}
             for line in order.lines
         ]
-        seen = Fact(resource=f"order:{order.id}", version=order.version, value=order.status)
         answer = {"id": order.id, "status": order.status, **known, "lines": lines}
-        return ToolOutcome(result=_text(answer), reads=[seen])
+        return ToolOutcome(result=_text(answer), reads=[order_fact(order)])
 
     def add_to_cart(
         self,
@@ -149,13 +124,29 @@ class ShopTools:
         check_stock has shown enough copies. Every call adds again, so never repeat one that worked.
         Returns added, quantity and cart_total in dollars. If there are too few copies nothing is added.
         """
-        added = store.add_to_cart(self._engine, self._customer, book_id, quantity, by=self._by, key=key)
+        added = store.add_to_cart(self.engine, self.customer, book_id, quantity, by=self._by, key=key)
         outcome = _added(added)
         # What an earlier call did under this key is told again, but is no change of this one.
         return outcome.model_copy(update={"changes": []}) if added.replayed else outcome
 
-    def _stored_name(self, resource: str) -> str:
-        return f"cart:{self._customer}" if resource == "cart" else resource
+    def view_cart(self) -> ToolOutcome:
+        """Show what is in the customer's cart now, and the total. Call it before you state either: the customer
+        can change the cart elsewhere at any time. It takes no arguments.
+        Returns lines (id, title, quantity, price, line_total) and total, in dollars.
+        """
+        cart = store.view_cart(self.engine, self.customer)
+        lines = [
+            {
+                "id": line.book_id,
+                "title": line.title,
+                "quantity": line.quantity,
+                "price": store.decimal_text(line.price_cents),
+                "line_total": store.decimal_text(line.line_total_cents),
+            }
+            for line in cart.lines
+        ]
+        told = {"lines": lines, "total": store.decimal_text(cart.total_cents)}
+        return ToolOutcome(result=_text(told), reads=[cart_fact(cart.total_cents, cart.version)])
 
 
 @contextmanager
@@ -175,19 +166,11 @@ def _added(added: store.Added) -> ToolOutcome:
         resource="cart",
         version_before=added.version_before,
         version=added.version,
-        value=_total(added.cart_total_cents),
+        value=cart_value(added.cart_total_cents),
         effect=f"added {added.quantity} × {added.title} to the cart",
     )
     result = {"added": added.title, "quantity": added.quantity, "cart_total": total}
     return ToolOutcome(result=_text(result), changes=[change])
-
-
-def _total(cents: int) -> str:
-    return f"total {store.dollars(cents)}"
-
-
-def _copies(number: int) -> str:
-    return f"{number} {'copy' if number == 1 else 'copies'}"
 
 
 def _text(answer: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from store.adding import Added, add_to_cart, applied_write
 from store.cart import CartView, LineInCart, clear_cart, remove_from_cart, set_quantity, view_cart
-from store.catalog import BookDetails, Stock, check_stock, get_book, set_stock
+from store.catalog import BookDetails, Stock, check_stock, get_book, set_price, set_stock
 from store.changes import Change, changes_since, latest_change
 from store.checkup import check_shop
 from store.customers import Person, list_customers
@@ -75,6 +75,7 @@ __all__ = [
     "reset_shop",
     "search_books",
     "set_order_status",
+    "set_price",
     "set_quantity",
     "set_stock",
     "view_cart",

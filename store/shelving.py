@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col
 
 from store.book_csv import NewBook, read_books
-from store.catalog import Stock, change_stock
+from store.catalog import Stock, change_price, change_stock
 from store.engine import read, write
 from store.models import Book, BookText, KnownWord
 from store.words import title_key, words_of
@@ -39,16 +39,24 @@ def shelve(db: Session, books: Sequence[NewBook], *, by: str) -> None:
         ids = [book.id for book in batch]
         rows = db.execute(
             select(
-                col(Book.id), col(Book.title), col(Book.author), col(Book.stock), col(Book.stock_version)
+                col(Book.id),
+                col(Book.title),
+                col(Book.author),
+                col(Book.stock),
+                col(Book.stock_version),
+                col(Book.price_cents),
             ).where(col(Book.id).in_(ids))
-        )
-        old = {row.id: Stock(*row) for row in rows}
+        ).all()
+        old = {row.id: Stock(*row[:-1]) for row in rows}
+        prices = {row.id: row.price_cents for row in rows}
         for book in batch:
             before = old.get(book.id)
             if before and before.in_stock != book.stock:
                 book.stock_version = change_stock(db, before, book.stock, by=by)
             elif before:
                 book.stock_version = before.version
+            if before:
+                change_price(db, book.id, prices[book.id], book.price_cents, by=by)
         _put(db, Book, [shelf_row(book) for book in batch], key="id")
         texts = [searchable(book) for book in batch]
         _put(db, BookText, texts, key="book_id")

@@ -17,6 +17,7 @@ from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.models import ModelOptions
 from agent.shapes import Prices
 from assistant.faults import Fault
+from assistant.freshness import Cure
 from assistant.settings import DEMO_CUSTOMER, TOOL_NAMES, Settings
 
 T = TypeVar("T")
@@ -127,6 +128,7 @@ def run_flags(
     max_calls: MaxCalls = [],  # noqa: B006
     approve_above: ApproveAbove = None,
     fault: Faults = [],  # noqa: B006
+    freshness: Annotated[Cure, typer.Option(help="What is done about stale facts.")] = Cure.HISTORY,
     max_results: Annotated[int, typer.Option(min=1, max=50, help="Books a search returns.")] = USUAL.search_size,
     guards: Annotated[bool, typer.Option("--guards/--no-guards", help="Without: only a cap of 40 steps.")] = True,
     wrap_up: Annotated[bool, typer.Option("--wrap-up/--no-wrap-up", help="A last word after a limit.")] = True,
@@ -156,6 +158,7 @@ def run_flags(
         tool_caps=by_tool(max_calls, _cap),
         approve_above=approve_above,
         faults=by_tool(fault, Fault),
+        freshness=freshness,
     )
     return RunFlags(model, database, session, customer, settings)
 

@@ -6,9 +6,9 @@ from itertools import chain
 
 from assistant.offline.choice import Unclear, books_meant, narrowed, rows
 from assistant.offline.desk import Added, Desk, Trouble
-from assistant.offline.history import Book
 from assistant.offline.intents import Adding, Alternative
 from assistant.offline.request import Wish
+from assistant.offline.results import Book
 from assistant.offline.wishes import wishes_of
 from assistant.offline.words import copies, dollars, fold, listed
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from assistant.offline.choice import ALSO, SURE, books_meant, closest, kind_of, narrowed, offered, rows
 from assistant.offline.desk import Desk
-from assistant.offline.history import Book
 from assistant.offline.questions import search_question, stock_question
 from assistant.offline.request import Wish, plain
+from assistant.offline.results import Book
 from assistant.offline.words import OPEN, alike, copies, dollars, listed
 
 BROAD = ("novel", "mystery", "children")

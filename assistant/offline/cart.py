@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assistant.offline.desk import Desk
-from assistant.offline.history import Result
 from assistant.offline.intents import adding
 from assistant.offline.request import plain
+from assistant.offline.results import Result
 from assistant.offline.words import dollars, listed, money
 
 _CART = re.compile(
@@ -37,6 +37,8 @@ def tell_cart(request: str, desk: Desk) -> str | None:
             "I cannot tell: no result in this conversation shows a cart total yet. The cart panel shows your cart."
         )
     total = f"Your cart total is {dollars(notes.total)}."
+    if notes.total_overtaken:
+        total = f"Your cart total was {dollars(notes.total)} when I last saw it; the cart has changed since."
     if _AMOUNT.search(request) or not _CONTENTS.search(request):
         return total
     added = added_by([*notes.earlier, *notes.run])

@@ -4,8 +4,9 @@ import re
 from decimal import Decimal
 
 from assistant.offline.desk import Desk
-from assistant.offline.history import Book, Notes
+from assistant.offline.history import Notes
 from assistant.offline.request import Wish
+from assistant.offline.results import Book
 from assistant.offline.words import alike, copies, dollars, fold, whole, within
 
 ALSO = "The search also brought"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from assistant.offline.history import Book, Notes, Result
+from assistant.offline.history import Notes
+from assistant.offline.results import Book, Result
 from assistant.offline.words import money, whole
 
 MANY = 20

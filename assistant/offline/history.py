@@ -1,6 +1,5 @@
 """What the offline stand-in knows: the request and the results, read from the messages of a conversation."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +8,8 @@ from typing import Any
 
 from agent.closing import wrap_up_request
 from agent.history import Message
-from assistant.offline.words import money, whole
+from assistant.offline.results import Book, Result, named_books, read_result
+from assistant.offline.words import money
 
 LONGEST_REQUEST = 1_000
 _WRAP_UP, _, _AFTER_WHY = wrap_up_request("\0").partition("\0")
@@ -26,33 +26,6 @@ _CART_AMOUNTS = (
 _CONTINUE = re.compile(r"\W*(?:please )?(?:continue|go on|carry on|keep going)\b.{0,60}", re.I | re.S)
 
 
-@dataclass(frozen=True)
-class Book:
-    """A book as far as the results tell."""
-
-    id: int
-    title: str
-    author: str = ""
-    genre: str = ""
-    price: Decimal | None = None
-
-
-@dataclass(frozen=True)
-class Result:
-    """A call and what it came to: its data, or the ``error`` as a line of text."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    data: Mapping[str, Any] = field(default_factory=dict)
-    error: str = ""
-
-    @property
-    def books(self) -> list[Book]:
-        """The books of a search, as far as they can be read."""
-        rows = self.data.get("books")
-        return [book for row in rows if (book := _book(row))] if isinstance(rows, list) else []
-
-
 @dataclass
 class Notes:
     """A conversation as read so far; ``run`` holds the results that belong to the request."""
@@ -65,6 +38,8 @@ class Notes:
     """Why the run ends, in the wrap-up."""
     total: Decimal | None = None
     """The cart total that was shown last."""
+    total_overtaken: bool = False
+    """Whether that is marked as true no more."""
     run: list[Result] = field(default_factory=list)
     earlier: list[Result] = field(default_factory=list)
     books: dict[int, Book] = field(default_factory=dict)
@@ -87,12 +62,13 @@ class Notes:
     def learn(self, result: Result) -> None:
         """Take a result: the books and the total that it shows."""
         self.run.append(result)
-        for book in [*result.books, *_named(result)]:
+        for book in [*result.books, *named_books(result)]:
             known = self.books.get(book.id)
             self.books[book.id] = book if book.author or not known else known
         total = {"add_to_cart": "cart_total", "view_cart": "total"}.get(result.name, "")
         shown = money(result.data.get(total))
-        self.total = self.total if shown is None else shown
+        if shown is not None:
+            self.total, self.total_overtaken = shown, "cart" in result.overtaken
 
     def read_note(self, text: str) -> None:
         """Take what the program says: the end of the run, or the state of the cart."""
@@ -101,7 +77,7 @@ class Notes:
             self.forget_unrun()
         for line in _CART_LINE.findall(text):
             found = next((found for rule in _CART_AMOUNTS if (found := rule.search(line))), None)
-            self.total = money(found[1]) if found else Decimal(0)
+            self.total, self.total_overtaken = money(found[1]) if found else Decimal(0), False
 
     @property
     def question(self) -> str:
@@ -135,7 +111,7 @@ def read(messages: Sequence[Message]) -> Notes:
                 answer = text if text.strip() else answer
             case "tool":
                 name, arguments = open_calls.pop(str(message.get("tool_call_id")), (message.get("tool_name"), {}))
-                notes.learn(_result(str(name), arguments, text))
+                notes.learn(read_result(str(name), arguments, text))
         previous = str(role)
     for name, arguments in open_calls.values():
         notes.learn(Result(name, arguments, error="there was no result"))
@@ -158,40 +134,3 @@ def _calls(message: Message) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
         arguments, id_ = function.get("arguments"), call.get("id")
         key = id_ if isinstance(id_, str) else f"unnamed {number}"
         yield key, (function["name"], arguments if isinstance(arguments, dict) else {})
-
-
-def _result(name: str, arguments: Mapping[str, Any], text: str) -> Result:
-    data = _data(text)
-    return Result(name, arguments, data, "" if data else text.strip() or "there was no result")
-
-
-def _data(text: str) -> dict[str, Any]:
-    """Read the JSON of a result; of one that was cut, what came before the cut."""
-    start = text.strip()
-    if not start.startswith("{"):
-        return {}
-    whole_rows = start[: start.rfind("}") + 1] + "]}"
-    for candidate in (start, whole_rows, start[: start.rfind("[") + 1] + "]}"):
-        try:
-            data = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        return data if isinstance(data, dict) and "error" not in data else {}
-    return {}
-
-
-def _named(result: Result) -> list[Book]:
-    """The book that a stock check or an add is about."""
-    id_ = whole(result.data.get("id", result.arguments.get("book_id")))
-    title = result.data.get("title" if result.name == "check_stock" else "added")
-    return [Book(id_, title)] if id_ is not None and isinstance(title, str) else []
-
-
-def _book(row: Any) -> Book | None:
-    if not isinstance(row, dict):
-        return None
-    id_, title = whole(row.get("id")), row.get("title")
-    if id_ is None or not isinstance(title, str):
-        return None
-    author, genre = row.get("author"), row.get("genre")
-    return Book(id_, title, str(author or ""), str(genre or ""), money(row.get("price")))

@@ -3,7 +3,7 @@
 import re
 
 from assistant.offline.desk import Desk, Trouble
-from assistant.offline.history import Result
+from assistant.offline.results import Result
 from assistant.offline.words import dollars, listed, money
 
 _MARKED = re.compile(r"\bO-?\s?(\d{1,9})\b", re.I)

@@ -130,7 +130,8 @@ def test_an_import_adds_replaces_and_numbers_books_and_notes_changed_stock(shop:
     assert import_text(shop, tmp_path, text) == 2
     assert store.check_stock(shop, 7) == store.Stock(7, "The Loud Orchard", "Mira Holt", 4, 1)
     assert [(c.resource, c.by, c.before, c.after) for c in store.changes_since(shop, 0)] == [
-        ("stock:7", "import", "15", "4")
+        ("stock:7", "import", "15", "4"),
+        ("price:7", "import", "$16.50 each", "$17.00 each"),
     ]
     new = store.search_books(shop, "brand new").books[0]
     assert (new.author, new.price_cents) == ("Nia Nox", 900)

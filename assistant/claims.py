@@ -1,0 +1,153 @@
+"""The claim check: amounts, stock counts, statuses and "added" claims of an answer, against calls and database.
+
+Rules, not understanding: what no rule can decide is "unchecked", never guessed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from sqlalchemy import Engine
+
+import store
+from agent.shapes import Shape
+from agent.trace import AnyEvent
+from assistant.claim_evidence import Evidence, evidence_of
+from assistant.stating import PAST, sentences
+
+Verdict = Literal["backed", "contradicted", "unchecked"]
+
+_AMOUNT = re.compile(r"(?<![\w.,])\$\s?(\d{1,6}(?:,\d{3})*\.\d{2})(?!\d)|(?<![\w.,$])(\d{1,6}\.\d{2})(?![\d%])")
+_BOUND = re.compile(
+    r"\b(?:under|below|less than|over|above|more than|budget(?: of)?|up to|at most)\s*\$?\s*$", re.I
+)
+_TOTAL = re.compile(
+    r"\b(?:total|sum|subtotal|cart (?:is|comes|stands)|comes to|owe|pay|in all|altogether)\b", re.I
+)
+_ADDED = re.compile(
+    r"\b(?:i|we)(?:['’]ve| have)?\s+(?:\w+\s+)?(?:added|put|placed)\b|\b(?:has|have) been (?:added|put|placed)\b|"
+    r"\badded\b[^.!?]*\bto (?:your|the) (?:cart|basket)\b|"
+    r"\bis (?:now |already )?in (?:your|the) (?:cart|basket)\b",
+    re.I,
+)
+_NOT = re.compile(
+    r"\b(?:not|n['’]t|cannot|unable|nothing|never|without|if|would|could|shall|will)\b|n['’]t\b", re.I
+)
+_COUNT = re.compile(r"(?<![\w.,$#-])(\d{1,6})\s+(?:cop(?:y|ies)\b|in stock\b|left\b|available\b)", re.I)
+_NONE_LEFT = re.compile(r"\b(?:out of stock|sold out|no copies|none left)\b", re.I)
+_STATUS = re.compile(rf"\b({'|'.join(store.STATUSES)})\b", re.I)
+_ORDER = re.compile(r"\b[Oo]-?(\d{1,10})\b|\border (?:number )?#?(\d{1,10})\b", re.I)
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "a": 1, "an": 1}
+_QUANTITY = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\s+(?:×|x|copies|copy)", re.I)
+
+
+class Claim(Shape):
+    """Something an answer states: the text of it, whether it holds, and why."""
+
+    text: str
+    verdict: Verdict
+    why: str
+
+
+def check_claims(
+    answer: str, events: Sequence[AnyEvent], earlier: Sequence[AnyEvent], engine: Engine, customer_id: int
+) -> list[Claim]:
+    """The claims of an answer, each once: held against its turn's ``events``, the ``earlier`` ones and the shop."""
+    checker = _Checker(evidence_of(events, earlier), engine, customer_id)
+    found = [claim for sentence in sentences(answer) for claim in checker.claims_of(sentence)]
+    return list({(claim.text, claim.why): claim for claim in found}.values())
+
+
+@dataclass(frozen=True)
+class _Checker:
+    evidence: Evidence
+    engine: Engine
+    customer_id: int
+
+    def claims_of(self, sentence: str) -> Iterator[Claim]:
+        """What one sentence claims."""
+        if _ADDED.search(sentence) and not _NOT.search(sentence):
+            yield self._added(sentence)
+        else:
+            yield from self._stock(sentence)
+        for found in _AMOUNT.finditer(sentence):
+            yield self._amount(sentence, found)
+        yield from self._status(sentence)
+
+    def _added(self, sentence: str) -> Claim:
+        """An "added" claim holds if a call put this book there, in this turn or an earlier one."""
+        named = self.evidence.books_in(sentence)
+        wanted = _QUANTITY.search(sentence)
+        for added in (*self.evidence.added, *self.evidence.added_before):
+            if named and added.title.casefold() not in named:
+                continue
+            if wanted and len(named) <= 1 and _number(wanted[1]) != added.quantity:
+                why = f"a call added {added.quantity} × {added.title}"
+                return Claim(text=sentence, verdict="contradicted", why=why)
+            return Claim(text=sentence, verdict="backed", why=f"add_to_cart in {added.place}")
+        if set(named) & {line.title.casefold() for line in self._cart().lines}:
+            return Claim(text=sentence, verdict="backed", why="the cart holds it now")
+        return Claim(text=sentence, verdict="contradicted", why="no call of this conversation added it")
+
+    def _amount(self, sentence: str, found: re.Match[str]) -> Claim:
+        text = found[1] or found[2]
+        amount, named = Decimal(text.replace(",", "")), self.evidence.books_in(sentence)
+        shown = f"${text}"
+        if _BOUND.search(sentence[: found.start()]) or PAST.search(sentence):
+            return Claim(text=shown, verdict="unchecked", why="a bound, or of the past")
+        prices = {Decimal(cents) / 100 for cents in self._prices(named.values())}
+        if amount in prices:
+            return Claim(text=shown, verdict="backed", why="a price in the catalog now")
+        if _TOTAL.search(sentence):
+            total = Decimal(self._cart().total_cents) / 100
+            verdict: Verdict = "backed" if amount == total else "contradicted"
+            return Claim(text=f"total {shown}", verdict=verdict, why=f"the cart's total is ${total:.2f} now")
+        if text in self.evidence.results:
+            return Claim(text=shown, verdict="backed", why="a tool result of this turn shows it")
+        if len(named) == 1 and len(prices) == 1:
+            return Claim(text=shown, verdict="contradicted", why=f"the price is ${prices.pop():.2f} now")
+        return Claim(text=shown, verdict="unchecked", why="no tool result of this turn shows it")
+
+    def _stock(self, sentence: str) -> Iterator[Claim]:
+        none_left, count = _NONE_LEFT.search(sentence), _COUNT.search(sentence)
+        if not (none_left or count) or PAST.search(sentence) or re.search(r"\bif\b", sentence, re.I):
+            return
+        claimed = int(count[1]) if count else 0
+        text = count[0] if count else none_left[0] if none_left else ""
+        named = self.evidence.books_in(sentence)
+        if len(named) != 1:
+            yield Claim(text=text, verdict="unchecked", why="it names no one book, or several")
+            return
+        (book_id,) = named.values()
+        stock = store.check_stock(self.engine, book_id)
+        verdict: Verdict = "backed" if claimed == stock.in_stock else "contradicted"
+        yield Claim(text=f"{stock.title}: {text}", verdict=verdict, why=f"{stock.in_stock} in stock now")
+
+    def _status(self, sentence: str) -> Iterator[Claim]:
+        status, number = _STATUS.search(sentence), _ORDER.search(sentence)
+        if status is None or (number is None and len(self.evidence.orders) != 1) or PAST.search(sentence):
+            return
+        order_id = int(number[1] or number[2]) if number else next(iter(self.evidence.orders))
+        text = f"O-{order_id} {status[1]}"
+        try:
+            now = store.get_order_status(self.engine, self.customer_id, order_id).status
+        except store.ShopError:
+            yield Claim(text=text, verdict="contradicted", why="this customer has no such order")
+            return
+        verdict: Verdict = "backed" if now == status[1].lower() else "contradicted"
+        yield Claim(text=text, verdict=verdict, why=f"it is {now} now")
+
+    def _cart(self) -> store.CartView:
+        return store.view_cart(self.engine, self.customer_id)
+
+    def _prices(self, book_ids: Iterable[int]) -> Iterator[int]:
+        for book_id in book_ids:
+            with suppress(store.NotFound):
+                yield store.get_book(self.engine, book_id).price_cents
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word.lower()]
