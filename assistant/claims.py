@@ -55,7 +55,7 @@ class Claim(Shape):
 def check_claims(
     answer: str, events: Sequence[AnyEvent], earlier: Sequence[AnyEvent], engine: Engine, customer_id: int
 ) -> list[Claim]:
-    """The claims of an answer, each once: held against its turn's ``events``, the ``earlier`` ones and the shop."""
+    """The claims of an answer, each once: held against its turn's events, the earlier ones and the shop."""
     checker = _Checker(evidence_of(events, earlier), engine, customer_id)
     found = [claim for sentence in sentences(answer) for claim in checker.claims_of(sentence)]
     return list({(claim.text, claim.why): claim for claim in found}.values())

@@ -90,7 +90,9 @@ def fresh_shops() -> Iterator[Any]:
     """Yields what opens a freshly seeded shop, a new one each time it is entered."""
     with TemporaryDirectory(prefix="lab-") as folder:
         seed, place = Path(folder) / "seed.db", Path(folder) / "copy.db"
-        store.open_shop(f"sqlite:///{seed}").dispose()
+        first = Bookshop(store.open_shop(f"sqlite:///{seed}"))
+        first.archive.create()
+        first.close()
 
         @contextmanager
         def fresh() -> Iterator[Bookshop]:

@@ -12,11 +12,15 @@ from lab.misbehaving import misbehavers
 from terminal.flags import AsJson, Database
 from terminal.printing import short
 from terminal.shell import err, out, print_json, shop_at
+from terminal.stale_command import run_stale
 
 BOTH: tuple[Guards, ...] = get_args(Guards)
 
 
 Names = Annotated[list[str], typer.Argument(metavar="[NAME]...", help="The models; all if none is named.")]
+
+
+STALE = "stale"
 
 
 class Mode(StrEnum):
@@ -30,6 +34,8 @@ def lab(
         list[str], typer.Argument(metavar="[NAME]...", help="The models; all if none is named.")
     ] = [],  # noqa: B006
     guards: Annotated[Mode, typer.Option(help="With guards, without, or side by side.")] = Mode.BOTH,
+    model: Annotated[str | None, typer.Option(help='Of "lab stale", in place of its scripts.')] = None,
+    rounds: Annotated[int, typer.Option(min=1, max=20, help='Of "lab stale": 100 trials a round and cure.')] = 2,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +43,12 @@ def lab(
 
     Without guards a run has a cap of 40 steps, as frameworks have it; with guards it has the preset "guarded".
     Every run is kept: bookshop runs show RUN.
+
+    "bookshop lab stale" tries every cure for stale facts on the same conversations and changes.
     """
+    if names == [STALE]:
+        run_stale(model, rounds, database, as_json=as_json)
+        return
     try:
         models = misbehavers(tuple(names))
     except LookupError as error:

@@ -72,7 +72,8 @@ def event_line(event: AnyEvent | Delta) -> str:
             changed = f" with {arguments_text(event.arguments)}" if event.arguments else ""
             return f"  {'allowed' if event.approved else 'not allowed'} by {event.by}{changed}"
         case "shop_changed":
-            return f"  the shop changed: {event.resource} is now {event.value} (by {event.by})"
+            versions = f"v{event.version_before} to v{event.version_after}"
+            return f"  the shop changed: {event.resource} {versions}: {event.value} (by {event.by})"
         case "run_finished":
             return f"{event.stop_reason}: {event.steps} steps, {event.tool_calls} tool calls"
         case "note":

@@ -90,8 +90,8 @@ def _by_id(book_id: int, desk: Desk) -> Book:
 
 
 def _by_title(wish: Wish, desk: Desk, verb: str) -> list[Book]:
-    # Two books of one request may have come with one search.
-    seen = [book for book in desk.notes.found if alike(wish.title, book.title) >= SURE]
+    # Two books of one request may have come with one search; what is only like one may hide the one that is meant.
+    seen = [book for book in desk.notes.found if fold(wish.title) == fold(book.title)]
     found = (
         list({book.id: book for book in seen}.values()) or desk.search(f"{wish.title} {wish.author}".strip()).books
     )

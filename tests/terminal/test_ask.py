@@ -101,7 +101,9 @@ def test_the_json_has_the_types_of_the_contract(terminal: Command) -> None:
     assert told["cost_usd"] is None
     assert told["usage"]["complete"] is True
     assert told["usage"]["estimated"] is True
-    assert told["stale"] == told["claims"] == told["warnings"] == []
+    assert told["stale"] == told["warnings"] == []
+    assert [claim["verdict"] for claim in told["claims"]] == ["backed", "backed"]
+    assert all(set(claim) == {"text", "verdict", "why"} for claim in told["claims"])
     assert isinstance(told["cart"]["version"], int)
 
 
