@@ -13,14 +13,17 @@ from terminal.flags import AsJson, Database, RunFlags, takes_run_flags
 from terminal.lab_commands import lab
 from terminal.printing import draw_findings
 from terminal.run_commands import runs
+from terminal.session_commands import sessions
 from terminal.shell import err, out, print_json, run_program, shop_at
-from terminal.shop_commands import cart, db, order, stock
+from terminal.shop_commands import cart, db, order, price, stock
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 app.command()(lab)
 app.add_typer(cart, name="cart")
 app.add_typer(stock, name="stock")
 app.add_typer(order, name="order")
+app.add_typer(price, name="price")
+app.add_typer(sessions, name="sessions")
 app.add_typer(runs, name="runs")
 app.add_typer(db, name="db")
 

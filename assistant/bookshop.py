@@ -19,11 +19,14 @@ from agent.runs import Runs
 from agent.tools import Toolbox
 from assistant.faults import FaultyTools
 from assistant.freshness import freshness_of
+from assistant.meanwhile import Meanwhile
 from assistant.settings import Settings, database_url, instructions
 from assistant.toolbox import ShopTools
 from store.engine import transact
 
 T = TypeVar("T")
+SCRIPTED = "website, as planned"
+"""Who changes the shop between two steps of a run, in its list of changes."""
 
 
 class Bookshop:
@@ -41,9 +44,13 @@ class Bookshop:
     def agent(self, model: ChatModel, customer_id: int, conversation: Conversation, settings: Settings) -> Agent:
         """An agent for one customer under the given settings."""
         toolbox: Toolbox = self.toolbox(customer_id, f"assistant {conversation.handle[:6]}", settings)
+        if settings.faults:
+            toolbox = FaultyTools(toolbox, settings.faults)
+        if settings.meanwhile:
+            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED)
         return Agent(
             model=model,
-            toolbox=FaultyTools(toolbox, settings.faults) if settings.faults else toolbox,
+            toolbox=toolbox,
             instructions=instructions(settings.freshness),
             guards=guards_under(settings),
             limits=settings.limits,

@@ -13,6 +13,7 @@ from agent.shapes import Prices
 from agent.trace import RunStarted
 from assistant.faults import Fault
 from assistant.freshness import READ_AGAIN, Cure
+from assistant.meanwhile import Plan
 
 PREFERRED_MODEL = "qwen3:4b"
 DEMO_CUSTOMER = 1
@@ -33,7 +34,7 @@ class Settings:
     ``search_size`` is how many books a search returns if the model does not say; ``prices`` what the model takes,
     where it does not say so itself; ``tool_caps`` the most calls of each tool in a run. A person has to allow what
     would bring the cart above ``approve_above`` dollars. ``faults`` are those switched on, by tool; ``freshness``
-    is the cure for stale facts.
+    is the cure for stale facts, ``meanwhile`` what the other channel does between two steps.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -44,6 +45,7 @@ class Settings:
     approve_above: Decimal | None = None
     faults: Mapping[str, Fault] = field(default_factory=dict)
     freshness: Cure = Cure.HISTORY
+    meanwhile: Plan | None = None
 
     def record(self) -> dict[str, Any]:
         """What the trace keeps beside limits, options and prices."""
@@ -53,6 +55,7 @@ class Settings:
             "approve_above": None if self.approve_above is None else str(self.approve_above),
             "faults": {tool: str(fault) for tool, fault in self.faults.items()},
             "freshness": str(self.freshness),
+            "meanwhile": None if self.meanwhile is None else str(self.meanwhile),
         }
 
     @classmethod
@@ -70,6 +73,7 @@ class Settings:
             approve_above=None if above is None else Decimal(above),
             faults={tool: Fault(fault) for tool, fault in kept.get("faults", {}).items()},
             freshness=Cure(kept.get("freshness", Cure.HISTORY)),
+            meanwhile=Plan.read(kept["meanwhile"]) if kept.get("meanwhile") else None,
         )
 
 

@@ -2,11 +2,9 @@
 
 import functools
 import inspect
-import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -18,11 +16,11 @@ from agent.models import ModelOptions
 from agent.shapes import Prices
 from assistant.faults import Fault
 from assistant.freshness import Cure
-from assistant.settings import DEMO_CUSTOMER, TOOL_NAMES, Settings
+from assistant.meanwhile import Plan
+from assistant.settings import DEMO_CUSTOMER, Settings
+from terminal.flag_values import OFF, read_by_tool, read_cap, read_dollars, read_limit, read_prices
 
 T = TypeVar("T")
-OFF = math.inf
-"""What a limit's flag becomes when it says ``none``."""
 USUAL, OPTIONS = Settings(), ModelOptions()
 
 
@@ -32,64 +30,30 @@ class Preset(StrEnum):
     GUARDED = "guarded"
 
 
-def _limit(text: str | float) -> float:
-    if text == "none":
-        return OFF
-    with suppress(ValueError):
-        if math.isfinite(number := float(text)):
-            return number
-    raise typer.BadParameter(f'"{text}" is not a number; give a number, or none to switch the limit off')
-
-
-def _prices(text: str) -> Prices:
-    read, _, written = text.partition("/")
-    try:
-        return Prices.model_validate({"input_per_million": read, "output_per_million": written})
-    except ValidationError:
-        words = f'"{text}" is no pair of prices; give dollars per million tokens, input/output, such as 2.50/10'
-        raise typer.BadParameter(words) from None
-
-
-def _dollars(text: str) -> Decimal:
-    with suppress(InvalidOperation):
-        if (amount := Decimal(text.removeprefix("$"))).is_finite() and amount >= 0:
-            return amount
-    raise typer.BadParameter(f'"{text}" is no amount of dollars, such as 50 or 16.50')
-
-
-def by_tool(pairs: Sequence[str], read: Callable[[str], T]) -> dict[str, T]:
-    """Read TOOL=VALUE pairs; raises typer.BadParameter for an unknown tool, or what ``read`` cannot read."""
-    found = {}
-    for pair in pairs:
-        tool, mark, value = pair.partition("=")
-        if tool not in TOOL_NAMES or not mark:
-            raise typer.BadParameter(f'"{pair}" is not TOOL=VALUE with a tool of {", ".join(TOOL_NAMES)}')
-        try:
-            found[tool] = read(value)
-        except ValueError:
-            raise typer.BadParameter(f'"{value}" cannot be switched on for {tool}; see --help') from None
-    return found
-
-
-def _cap(text: str) -> int:
-    if (cap := int(text)) < 0:
-        raise ValueError(text)
-    return cap
-
-
-Limit = Annotated[float | None, typer.Option(parser=_limit, metavar="N|none", show_default=False)]
+Limit = Annotated[float | None, typer.Option(parser=read_limit, metavar="N|none", show_default=False)]
 PricesFlag = Annotated[
     Prices | None,
     typer.Option(
-        parser=_prices, metavar="IN/OUT", help="Dollars per million tokens: 2.50/10.", show_default=False
+        parser=read_prices, metavar="IN/OUT", help="Dollars per million tokens: 2.50/10.", show_default=False
     ),
 ]
 MaxCalls = Annotated[list[str], typer.Option(metavar="TOOL=N", help="Most calls of one tool; may be repeated.")]
 ApproveAbove = Annotated[
     Decimal | None,
-    typer.Option(parser=_dollars, metavar="DOLLARS", help="Ask before a cart gets dearer.", show_default=False),
+    typer.Option(
+        parser=read_dollars, metavar="DOLLARS", help="Ask before a cart gets dearer.", show_default=False
+    ),
 ]
 Faults = Annotated[list[str], typer.Option(metavar="TOOL=KIND", help=f"Break a tool: {', '.join(Fault)}.")]
+MeanwhileFlag = Annotated[
+    Plan | None,
+    typer.Option(
+        parser=Plan.read,
+        metavar="STEP:CHANGE",
+        help='What the website does before a step: "3:cart 7 2".',
+        show_default=False,
+    ),
+]
 Database = Annotated[
     str | None, typer.Option("--db", metavar="URL", help="The shop's database.", show_default=False)
 ]
@@ -129,6 +93,7 @@ def run_flags(
     approve_above: ApproveAbove = None,
     fault: Faults = [],  # noqa: B006
     freshness: Annotated[Cure, typer.Option(help="What is done about stale facts.")] = Cure.HISTORY,
+    meanwhile: MeanwhileFlag = None,
     max_results: Annotated[int, typer.Option(min=1, max=50, help="Books a search returns.")] = USUAL.search_size,
     guards: Annotated[bool, typer.Option("--guards/--no-guards", help="Without: only a cap of 40 steps.")] = True,
     wrap_up: Annotated[bool, typer.Option("--wrap-up/--no-wrap-up", help="A last word after a limit.")] = True,
@@ -155,10 +120,11 @@ def run_flags(
         options=options,
         search_size=max_results,
         prices=prices,
-        tool_caps=by_tool(max_calls, _cap),
+        tool_caps=read_by_tool(max_calls, read_cap),
         approve_above=approve_above,
-        faults=by_tool(fault, Fault),
+        faults=read_by_tool(fault, Fault),
         freshness=freshness,
+        meanwhile=meanwhile,
     )
     return RunFlags(model, database, session, customer, settings)
 

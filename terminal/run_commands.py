@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 import store
+from agent.saved import dump_events
+from agent.trace import AnyEvent
 from assistant.report import run_json
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER
 from terminal.flags import AsJson, Customer, Database
@@ -30,6 +32,16 @@ def runs_list(
         draw_runs(out(), found)
 
 
+@runs.command("export")
+def runs_export(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="As listed.")],
+    customer: Customer = DEMO_CUSTOMER,
+    database: Database = None,
+) -> None:
+    """Print a run with every event as one JSON document."""
+    typer.echo(dump_events(_events(run_id, customer, database)))
+
+
 @runs.command("show")
 def runs_show(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="As listed.")],
@@ -38,12 +50,17 @@ def runs_show(
     as_json: AsJson = False,
 ) -> None:
     """Show a run event by event."""
-    with shop_at(database) as shop:
-        owners = (str(customer), LAB_OWNER)
-        events = next(filter(None, (shop.archive.listing.run_events(owner, run_id) for owner in owners)), [])
-    if not events:
-        raise store.NotFound(f'there is no run "{run_id}"; list them with: bookshop runs list')
+    events = _events(run_id, customer, database)
     if as_json:
         print_json({"run_id": run_id, "events": [event.model_dump(mode="json") for event in events]})
     else:
         draw_events(out(), events)
+
+
+def _events(run_id: str, customer: int, database: str | None) -> list[AnyEvent]:
+    """The events of a run of this customer, or of the lab; raises NotFound if there is none."""
+    with shop_at(database) as shop:
+        for owner in (str(customer), LAB_OWNER):
+            if events := shop.archive.listing.run_events(owner, run_id):
+                return events
+    raise store.NotFound(f'there is no run "{run_id}"; list them with: bookshop runs list')

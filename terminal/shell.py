@@ -12,6 +12,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import store
+from agent.archive import NameTaken
 from agent.lease import ConversationBusy
 from agent.saved import UnreadableTrace
 from assistant.bookshop import Bookshop, open_bookshop
@@ -62,7 +63,7 @@ def run_program(app: typer.Typer, arguments: Sequence[str]) -> int:
         words = str(error.format_message()) if hasattr(error, "format_message") else str(error)
         # Without words the help has been printed and says it all.
         return _fail(f"{words.rstrip('.')}. Try --help.", WRONG_USAGE, debug) if words else WRONG_USAGE
-    except (store.ShopError, BadMessage, UnknownModel, ConversationBusy, UnreadableTrace) as error:
+    except (store.ShopError, NameTaken, BadMessage, UnknownModel, ConversationBusy, UnreadableTrace) as error:
         return _fail(str(error), WRONG_USAGE, debug)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("Stopped.", BROKEN_OFF, debug)

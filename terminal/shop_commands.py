@@ -17,6 +17,7 @@ from terminal.shell import BY, out, print_json, shop_at
 cart = typer.Typer(help="Show and change a cart.", no_args_is_help=True)
 stock = typer.Typer(help="The warehouse.", no_args_is_help=True)
 order = typer.Typer(help="The order desk.", no_args_is_help=True)
+price = typer.Typer(help="The price list.", no_args_is_help=True)
 db = typer.Typer(help="The shop's database.", no_args_is_help=True)
 
 Book = Annotated[int, typer.Argument(metavar="BOOK", help="The id of a book.")]
@@ -87,9 +88,10 @@ def stock_set(
         out().print(f"{now.title}: {now.in_stock} in stock", markup=False)
 
 
-# A callback keeps `stock set` and `order set` two words: a Typer with a single command swallows its name.
+# A callback keeps `stock set` two words, and its like: a Typer with a single command swallows its name.
 @stock.callback()
 @order.callback()
+@price.callback()
 def _group() -> None:
     pass
 
@@ -108,6 +110,22 @@ def order_set(
         print_json({"order_id": now.id, "status": now.status, "version": now.version})
     else:
         out().print(f"O-{now.id}: {now.status}", markup=False)
+
+
+@price.command("set")
+def price_set(
+    book: Book,
+    dollars: Annotated[str, typer.Argument(metavar="DOLLARS", help="What it costs from now on, such as 16.50.")],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set what a book costs; carts that hold it have another total from then on."""
+    with shop_at(database) as shop:
+        now = store.set_price(shop.engine, book, store.parse_price(dollars), by=BY)
+    if as_json:
+        print_json({"book_id": now.id, "title": now.title, "price": store.decimal_text(now.price_cents)})
+    else:
+        out().print(f"{now.title}: {store.dollars(now.price_cents)}", markup=False)
 
 
 @db.command("init")

@@ -1,0 +1,102 @@
+"""Conversations: listed, renamed, deleted and exported."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import store
+from agent.listing import ConversationSummary
+from agent.saved import dump_events
+from assistant.bookshop import Bookshop
+from assistant.settings import DEMO_CUSTOMER
+from terminal.flags import AsJson, Customer, Database
+from terminal.printing import short
+from terminal.shell import out, print_json, shop_at
+
+sessions = typer.Typer(help="Conversations.", no_args_is_help=True)
+
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="The id or the name of a conversation.")]
+
+
+@sessions.command("list")
+def sessions_list(customer: Customer = DEMO_CUSTOMER, database: Database = None, as_json: AsJson = False) -> None:
+    """List a customer's conversations, the one used last first."""
+    with shop_at(database) as shop:
+        found = shop.archive.listing.conversations(str(customer))
+    if as_json:
+        print_json({"sessions": [_json(one) for one in found]})
+        return
+    if not found:
+        out().print('No conversations yet. Begin one with: bookshop ask "..."')
+        return
+    table = Table("Session", "Used", "Turns", "What it is about", box=None, pad_edge=False)
+    for one in found:
+        used = f"{datetime.fromtimestamp(one.used, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+        table.add_row(one.handle, used, str(one.turns), Text(short(one.title, 60)))
+    out().print(table)
+
+
+@sessions.command("rename")
+def sessions_rename(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Its new name; empty takes the name away.")],
+    customer: Customer = DEMO_CUSTOMER,
+    database: Database = None,
+) -> None:
+    """Give a conversation a name."""
+    with shop_at(database) as shop:
+        shop.archive.rename(str(customer), _handle(shop, customer, session), name)
+    out().print(f"It is called {name.strip()!r} now." if name.strip() else "It has no name now.", markup=False)
+
+
+@sessions.command("delete")
+def sessions_delete(
+    session: Session,
+    customer: Customer = DEMO_CUSTOMER,
+    database: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete a conversation with all its runs; what it did to the cart stays."""
+    with shop_at(database) as shop:
+        handle = _handle(shop, customer, session)
+        if not yes:
+            typer.confirm("This deletes the conversation and its runs for good. Go on?", abort=True)
+        if not shop.archive.delete(str(customer), handle):
+            raise store.BadInput("this conversation is answering; wait for it, or stop it")
+    out().print("The conversation is deleted.")
+
+
+@sessions.command("export")
+def sessions_export(session: Session, customer: Customer = DEMO_CUSTOMER, database: Database = None) -> None:
+    """Print a conversation with every event as one JSON document."""
+    with shop_at(database) as shop:
+        conversation = shop.archive.find(str(customer), session)
+    if conversation is None:
+        raise _no_such(session)
+    typer.echo(dump_events(conversation.events))
+
+
+def _handle(shop: Bookshop, customer: int, session: str) -> str:
+    for one in shop.archive.listing.conversations(str(customer)):
+        if session in (one.handle, one.name):
+            return one.handle
+    raise _no_such(session)
+
+
+def _no_such(session: str) -> store.NotFound:
+    return store.NotFound(f'there is no conversation "{short(session, 60)}"; see: bookshop sessions list')
+
+
+def _json(one: ConversationSummary) -> dict[str, Any]:
+    return {
+        "session_id": one.handle,
+        "name": one.name,
+        "title": one.title,
+        "turns": one.turns,
+        "begun": datetime.fromtimestamp(one.begun, UTC).isoformat(timespec="seconds"),
+        "used": datetime.fromtimestamp(one.used, UTC).isoformat(timespec="seconds"),
+        "live": one.live,
+    }
