@@ -1,6 +1,6 @@
 """Speed as figures beside a baseline from the same run: measurements, not tests.
 
-python -m lab.bench [loop] [search] [page] [--books 1000000] [--json]
+python -m lab.bench [conversations] [loop] [search] [page] [--books 1000000] [--json]
 """
 
 import argparse
@@ -82,7 +82,18 @@ def page_figures(_books: int) -> Iterator[Figure]:
         yield Figure(name, "ms", found["ours"], found["collecting"], target, of="ours")
 
 
+def conversation_figures(_books: int) -> Iterator[Figure]:
+    """Many long conversations beside a bare read of the same rows; processor milliseconds."""
+    from lab.bench_conversations import measure
+
+    for what, found in measure().items():
+        yield Figure(
+            f"conversations, {what}: against a bare read", "ms", found["ours"], found["bare"], 100.0, "ours"
+        )
+
+
 PARTS: dict[str, Callable[[int], Iterator[Figure]]] = {
+    "conversations": conversation_figures,
     "loop": loop_figures,
     "page": page_figures,
     "search": search_figures,
@@ -104,7 +115,7 @@ def table(figures: list[Figure]) -> str:
 def main() -> None:
     """Measure and print; the exit status is 0 whether the targets are met or not."""
     parser = argparse.ArgumentParser(prog="python -m lab.bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="loop|page|search", help="all of them if none is named")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="all of them if none is named")
     parser.add_argument("--books", type=int, default=1_000_000, help="how many books to search in")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     chosen = parser.parse_args()
