@@ -1,8 +1,8 @@
 """The experiment of the guards: each misbehaving model with guards on and off, through the loop as it is."""
 
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -56,8 +56,7 @@ def compare(shop: Bookshop, models: Sequence[Misbehaver], modes: Sequence[Guards
     with fresh_shops() as fresh:
         for each in models:
             for mode in modes:
-                with fresh() as copy:
-                    yield run_one(shop, copy, each, mode)
+                yield run_one(shop, fresh(), each, mode)
 
 
 def run_one(shop: Bookshop, copy: Bookshop, each: Misbehaver, mode: Guards) -> Row:
@@ -86,21 +85,31 @@ def run_one(shop: Bookshop, copy: Bookshop, each: Misbehaver, mode: Guards) -> R
 
 
 @contextmanager
-def fresh_shops() -> Iterator[Any]:
-    """Yields what opens a freshly seeded shop, a new one each time it is entered."""
+def fresh_shops() -> Iterator[Callable[[], Bookshop]]:
+    """Yields what gives a shop as it was seeded; there is one at a time, put back to its seed with each call.
+
+    The database stays open and gets the seed's pages, which is quicker than a new file and a new engine.
+    """
     with TemporaryDirectory(prefix="lab-") as folder:
-        seed, place = Path(folder) / "seed.db", Path(folder) / "copy.db"
-        first = Bookshop(store.open_shop(f"sqlite:///{seed}"))
-        first.archive.create()
-        first.close()
+        shop = Bookshop(store.open_shop(f"sqlite:///{Path(folder) / 'shop.db'}"))
+        shop.archive.create()
+        with closing(sqlite3.connect(":memory:")) as seed:
+            _copy(shop, lambda database: database.backup(seed))
 
-        @contextmanager
-        def fresh() -> Iterator[Bookshop]:
-            shutil.copy(seed, place)
-            copy = Bookshop(store.open_shop(f"sqlite:///{place}"))
+            def fresh() -> Bookshop:
+                _copy(shop, seed.backup)
+                return shop
+
             try:
-                yield copy
+                yield fresh
             finally:
-                copy.close()
+                shop.close()
 
-        yield fresh
+
+def _copy(shop: Bookshop, copy: Callable[[sqlite3.Connection], object]) -> None:
+    """Do something with the bare connection to a shop's database."""
+    with closing(shop.engine.raw_connection()) as pooled:
+        database = pooled.driver_connection
+        if not isinstance(database, sqlite3.Connection):
+            raise TypeError("the lab's shops are SQLite files")
+        copy(database)

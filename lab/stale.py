@@ -96,10 +96,10 @@ def try_cures(
     with fresh_shops() as fresh:
         for number, (change, question) in enumerate(trials):
             for cure in cures:
-                with fresh() as copy:
-                    kept = number % half % len(WORDINGS) == 0 and number % half < half // rounds
-                    archive = shop.archive if kept and (change != NO_CHANGE or number == half) else copy.archive
-                    yield _try(archive, copy, model_for(number % half), cure, change, question)
+                copy = fresh()
+                kept = number % half % len(WORDINGS) == 0 and number % half < half // rounds
+                archive = shop.archive if kept and (change != NO_CHANGE or number == half) else copy.archive
+                yield _try(archive, copy, model_for(number % half), cure, change, question)
 
 
 def _try(archive: Archive, copy: Bookshop, model: ChatModel, cure: Cure, change: str, question: str) -> Trial:

@@ -1,0 +1,146 @@
+"""The claim check: what an answer says, against what the calls did and what the shop holds."""
+
+from typing import Any
+
+import pytest
+
+import store
+from agent.conversation import Conversation
+from agent.models.scripted import Line, ScriptedModel, call, say
+from assistant.bookshop import Bookshop
+from assistant.claims import Claim, check_claims
+from assistant.settings import Settings
+
+ORCHARD = call("add_to_cart", book_id=7)
+FIND = call("search_books", query="The Quiet Orchard")
+
+
+def claims_of(shop: Bookshop, *lines: Line, earlier: tuple[Line, ...] = ()) -> list[Claim]:
+    """Play a turn, after an earlier one perhaps, and check its answer."""
+    conversation = Conversation()
+    for turn in filter(None, (earlier, lines)):
+        agent = shop.agent(ScriptedModel("test", turn), 1, conversation, Settings())
+        result = agent.run(conversation, "Hello")
+    before = conversation.events[: len(conversation.events) - len(result.trace)]
+    return check_claims(result.answer, result.trace, before, shop.engine, 1)
+
+
+def verdicts(claims: list[Claim]) -> list[str]:
+    return [claim.verdict for claim in claims]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("I added The Quiet Orchard to your cart.", "backed"),
+        ("I've added it to your cart.", "backed"),
+        ("The Quiet Orchard has been added.", "backed"),
+        ("I added 1 copy of The Quiet Orchard.", "backed"),
+        ("I added 2 copies of The Quiet Orchard.", "contradicted"),
+        ("I added two copies of The Quiet Orchard.", "contradicted"),
+        ("I added Quiet Orchards to your cart.", "contradicted"),
+    ],
+)
+def test_an_added_claim_is_held_against_the_calls(bookshop: Bookshop, answer: str, verdict: str) -> None:
+    assert verdicts(claims_of(bookshop, FIND, ORCHARD, say(answer)))[0] == verdict
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I added The Quiet Orchard to your cart.",
+        "I have added the book for you.",
+        "Done! The Quiet Orchard is in your cart.",
+        "The book has been added to the cart.",
+    ],
+)
+def test_added_without_an_effect_is_caught(bookshop: Bookshop, answer: str) -> None:
+    claims = claims_of(bookshop, FIND, say(answer))
+    assert [(claim.verdict, claim.why) for claim in claims] == [
+        ("contradicted", "no call of this conversation added it")
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["I have not added anything.", "I could not add it.", "Shall I add it?", "I will add it then."],
+)
+def test_what_was_not_added_is_no_claim(bookshop: Bookshop, answer: str) -> None:
+    assert claims_of(bookshop, FIND, say(answer)) == []
+
+
+def test_what_an_earlier_turn_added_backs_a_claim_too(bookshop: Bookshop) -> None:
+    claims = claims_of(bookshop, say("I added The Quiet Orchard."), earlier=(ORCHARD, say("Done.")))
+    assert [(claim.verdict, claim.why) for claim in claims] == [("backed", "add_to_cart in turn 1")]
+
+
+def test_a_replayed_add_backs_its_claim_once(bookshop: Bookshop) -> None:
+    claims = claims_of(bookshop, ORCHARD, ORCHARD, say("I added The Quiet Orchard."))
+    assert verdicts(claims) == ["backed"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "claimed"),
+    [
+        ("Your cart total is $16.50.", [("total $16.50", "backed")]),
+        ("Your cart total is $18.90.", [("total $18.90", "contradicted")]),
+        ("The Quiet Orchard costs $16.50.", [("$16.50", "backed")]),
+        ("The Quiet Orchard costs $12.00.", [("$12.00", "contradicted")]),
+        ("You wanted something under $20.00.", [("$20.00", "unchecked")]),
+        ("Shipping is $4.99.", [("$4.99", "unchecked")]),
+        ("Your cart total was $10.00.", [("$10.00", "unchecked")]),
+        ("It has 320 pages and 5 stars.", []),
+    ],
+)
+def test_amounts(bookshop: Bookshop, answer: str, claimed: list[tuple[str, str]]) -> None:
+    claims = claims_of(bookshop, FIND, ORCHARD, say(answer))
+    assert [(claim.text, claim.verdict) for claim in claims] == claimed
+
+
+def test_a_total_that_the_website_has_changed_is_contradicted_with_the_new_one(bookshop: Bookshop) -> None:
+    store.set_quantity(bookshop.engine, 1, 7, 2, by="website")
+    (claim,) = claims_of(bookshop, say("Your cart total is $16.50."))
+    assert (claim.verdict, claim.why) == ("contradicted", "the cart's total is $33.00 now")
+
+
+@pytest.mark.parametrize(
+    ("answer", "claimed"),
+    [
+        ("The Quiet Orchard: 15 copies in stock.", ["backed"]),
+        ("There are 3 copies of The Quiet Orchard left.", ["contradicted"]),
+        ("The Quiet Orchard is sold out.", ["contradicted"]),
+        ("There are 3 copies left.", ["unchecked"]),
+        ("If The Quiet Orchard is sold out, tell me.", []),
+    ],
+)
+def test_stock_counts_of_a_named_book(bookshop: Bookshop, answer: str, claimed: list[str]) -> None:
+    assert verdicts(claims_of(bookshop, FIND, say(answer))) == claimed
+
+
+@pytest.mark.parametrize(
+    ("answer", "claimed"),
+    [
+        ("Order O-1001 is shipped.", ["backed"]),
+        ("Order 1001 is delivered.", ["contradicted"]),
+        ("It is shipped.", ["backed"]),
+        ("Order O-9999 is shipped.", ["contradicted"]),
+        ("Order O-1001 is on its way.", []),
+    ],
+)
+def test_statuses_of_orders(bookshop: Bookshop, answer: str, claimed: list[str]) -> None:
+    look = call("get_order_status", order_id="1001")
+    assert verdicts(claims_of(bookshop, look, say(answer))) == claimed
+
+
+def test_another_customers_order_is_no_order(bookshop: Bookshop) -> None:
+    (theirs,) = store.order_ids(bookshop.engine, 2)[:1]
+    (claim,) = claims_of(bookshop, say(f"Order O-{theirs} is shipped."))
+    assert (claim.verdict, claim.why) == ("contradicted", "this customer has no such order")
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "\n", "$", "$99999999999.99", "O-99999999999 shipped", "x" * 5_000, "1.2.3.4"]
+)
+def test_any_answer_can_be_checked(bookshop: Bookshop, answer: str) -> None:
+    found: list[Any] = check_claims(answer, (), (), bookshop.engine, 1)
+    assert all(claim.verdict != "backed" for claim in found)
