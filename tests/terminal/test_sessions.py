@@ -1,10 +1,14 @@
 """``--session``: conversations that go on, belong to one customer, and answer one message at a time."""
 
+import secrets
+import string
 from typing import Any
 
 import pytest
 
+import store
 from agent.lease import lease
+from agent.saved import load_events
 from assistant.bookshop import Bookshop
 from tests.ollama_server import MODEL, OllamaServer, lighthouse
 from tests.terminal.conftest import JOB, Command
@@ -97,3 +101,68 @@ def test_a_customer_keeps_one_cart_over_all_conversations(terminal: Command) -> 
     told = terminal("ask", "What is my cart total now?", *OFFLINE).json
     assert told["cart"]["total"] == "16.50"
     assert terminal("ask", "hello", "--customer", 2, *OFFLINE).json["cart"]["lines"] == []
+
+
+def test_conversations_are_listed_by_what_was_asked_first_and_by_their_name(terminal: Command) -> None:
+    told = terminal("ask", "Where is my order O-1001?", "--model", "offline", "--json").json
+    terminal("ask", "hello", "--model", "offline", "--session", "gifts")
+    gifts, orders = terminal("sessions", "list", "--json").json["sessions"]
+    assert (gifts["name"], gifts["title"], gifts["turns"], gifts["live"]) == ("gifts", "gifts", 1, False)
+    assert (orders["session_id"], orders["title"]) == (told["session_id"], "Where is my order O-1001?")
+    assert terminal("sessions", "list", "--customer", "2", "--json").json == {"sessions": []}
+    assert "Where is my order" in terminal("sessions", "list").out
+
+
+def test_a_conversation_is_renamed_and_goes_on_under_its_new_name(terminal: Command) -> None:
+    told = terminal("ask", "hello", "--model", "offline", "--json").json
+    assert terminal("sessions", "rename", told["session_id"], "presents").status == 0
+    again = terminal("ask", "hello", "--model", "offline", "--session", "presents", "--json").json
+    assert again["session_id"] == told["session_id"]
+    terminal("ask", "hello", "--model", "offline", "--session", "other")
+    refused = terminal("sessions", "rename", "other", "presents")
+    assert (refused.status, "already" in refused.complaint) == (2, True)
+
+
+def test_a_deleted_conversation_is_gone_and_what_it_did_stays(terminal: Command) -> None:
+    told = terminal("ask", JOB, "--model", "offline", "--session", "gone", "--json").json
+    assert terminal("sessions", "delete", "gone", "--yes").status == 0
+    assert terminal("sessions", "list", "--json").json == {"sessions": []}
+    assert terminal("runs", "show", told["run_id"]).status == 2
+    assert terminal("cart", "show", "--json").json["total"] == "16.50"
+    assert terminal("sessions", "delete", "gone", "--yes").status == 2
+
+
+def test_a_busy_conversation_is_not_deleted(terminal: Command, shop: Bookshop) -> None:
+    conversation = shop.conversation(1, "busy")
+    with lease(shop.archive, conversation):
+        assert terminal("sessions", "delete", conversation.handle, "--yes").status == 2
+
+
+def test_an_exported_conversation_loads_again_event_for_event(terminal: Command, shop: Bookshop) -> None:
+    told = terminal("ask", JOB, "--model", "offline", "--session", "talk", "--json").json
+    conversation = shop.archive.find("1", "talk")
+    assert conversation
+    assert load_events(terminal("sessions", "export", "talk").out) == list(conversation.events)
+    assert load_events(terminal("runs", "export", told["run_id"]).out) == conversation.run_events()
+    assert terminal("sessions", "export", "nothing").status == 2
+
+
+def test_of_ten_thousand_guessed_handles_none_is_accepted(terminal: Command, shop: Bookshop) -> None:
+    told = terminal("ask", "hello", "--model", "offline", "--json").json
+    mine = told["session_id"]
+    guesses = {secrets.token_urlsafe(16) for _ in range(10_000)}
+    guesses |= {mine[:-1] + last for last in string.ascii_letters + string.digits} | {mine.swapcase(), mine[:-1]}
+    guesses |= {f"{number}{mine[len(str(number)) :]}" for number in range(1_000)}
+    guesses -= {mine}
+    found = [guess for guess in guesses if shop.archive.length("1", guess) is not None]
+    assert (len(guesses) >= 10_000, found) == (True, [])
+    assert shop.archive.find("2", mine) is None
+
+
+def test_another_customers_order_looks_like_no_order(terminal: Command, shop: Bookshop) -> None:
+    (theirs,) = store.order_ids(shop.engine, 2)[:1]
+    asked = [
+        terminal("ask", f"Where is my order O-{number}?", "--model", "offline", "--json").json["answer"]
+        for number in (theirs, 9_876)
+    ]
+    assert asked[0].replace(str(theirs), "N") == asked[1].replace("9876", "N")
