@@ -206,7 +206,9 @@ def test_a_nudge_comes_after_all_results_of_the_batch_and_is_said_once() -> None
     roles = [message["role"] for message in played.model.requests[-1][0]]
     said = [message["content"] for message in played.model.requests[-1][0] if message["role"] == "user"]
     assert roles == ["system", "user", "assistant", "tool", "assistant", *["tool"] * 5, *["user"] * 3]
-    assert [words[:35] for words in said[1:]] == [f"GUARD: the last {n} results told you not"[:35] for n in (3, 4, 5)]
+    assert [words[:35] for words in said[1:]] == [
+        f"GUARD: the last {n} results told you not"[:35] for n in (3, 4, 5)
+    ]
 
 
 # Failures in a row
@@ -325,7 +327,10 @@ def test_a_run_that_goes_on_from_a_stopped_one_does_nothing_again_over_the_whole
         assert result.steps == 1
         continues = result.run_id
         assert shelf.things["pen"] == 2, number
-    assert [event.guard for event in result.trace if event.kind == "guard_decision"] == ["replay_writes", "max_steps"]
+    assert [event.guard for event in result.trace if event.kind == "guard_decision"] == [
+        "replay_writes",
+        "max_steps",
+    ]
 
 
 def test_a_write_that_failed_is_not_stored_and_a_real_retry_runs() -> None:
@@ -353,7 +358,11 @@ def test_a_new_policy_is_one_function_and_one_entry() -> None:
 
     shelf, kept = Shelf(), Limits()
     agent = Agent(
-        ScriptedModel("t", [PUT, call("put", what="ink"), DONE]), shelf.tools(), "x", [no_pens, *guards_for(kept)], kept
+        ScriptedModel("t", [PUT, call("put", what="ink"), DONE]),
+        shelf.tools(),
+        "x",
+        [no_pens, *guards_for(kept)],
+        kept,
     )
     result = agent.run(Conversation(), "Hello")
     assert (result.stop_reason, dict(shelf.things)) == ("done", {"ink": 1})
