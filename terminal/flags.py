@@ -22,6 +22,7 @@ from assistant.settings import DEMO_CUSTOMER, TOOL_NAMES, Settings
 T = TypeVar("T")
 OFF = math.inf
 """What a limit's flag becomes when it says ``none``."""
+MOST_DOLLARS = 1_000_000_000
 USUAL, OPTIONS = Settings(), ModelOptions()
 
 
@@ -51,7 +52,7 @@ def _prices(text: str) -> Prices:
 
 def _dollars(text: str) -> Decimal:
     with suppress(InvalidOperation):
-        if (amount := Decimal(text.removeprefix("$"))).is_finite() and amount >= 0:
+        if 0 <= (amount := Decimal(text.removeprefix("$"))) <= MOST_DOLLARS:
             return amount
     raise typer.BadParameter(f'"{text}" is no amount of dollars, such as 50 or 16.50')
 
