@@ -24,6 +24,10 @@ from terminal.printing import draw_stop_card, event_line
 from terminal.shell import BY, err, out, print_json
 
 
+class NothingStopped(store.NotFound):
+    """there is no stopped run to go on from"""
+
+
 class Desk:
     """What a command that runs turns works with: the shop, a conversation, and the agent the flags ask for.
 
@@ -41,10 +45,10 @@ class Desk:
         return self._turn(self.agent, text, None)
 
     def go_on(self, *, tools: bool) -> AgentResult:
-        """Go on from the conversation's latest run, which was stopped; without tools it answers now."""
+        """Go on from the conversation's latest run; without tools it answers now. NothingStopped if it is done."""
         run = self.conversation.run
         if not run.finished or not run.run_id or self._last_reason() == "done":
-            raise store.NotFound("there is no stopped run to go on from")
+            raise NothingStopped
         if tools:
             return self._turn(self.agent, CONTINUE, run.run_id)
         return self._turn(replace(self.agent, toolbox=NoTools(self.agent.toolbox)), ANSWER_NOW, run.run_id)
