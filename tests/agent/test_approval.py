@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from agent.saved import dump_events, load_events
 from agent.tools import FunctionTools
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.settings import Settings
-from decimal import Decimal
 from tests.agent.playing import ASK, END, OPEN, RUN, Shelf, assert_answered_once, calls, kinds, of
 from tests.agent.test_archive import lapse
 

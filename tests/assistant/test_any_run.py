@@ -1,4 +1,4 @@
-"""Whatever a model does in the real shop, under any limits: a run keeps its promises, and the ledger tells them."""
+"""Whatever a model does in the real shop: a run keeps its promises, and the ledger tells them."""
 
 import random
 import shutil
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""``bookshop continue``: on from a stopped run with a new allowance, or answered now, and the card that offers it."""
+"""``bookshop continue``: on from a stopped run, or answered now; and the card that offers both."""
 
 import io
 from typing import Any
