@@ -37,6 +37,7 @@ class Desk:
     def __init__(self, shop: Bookshop, flags: RunFlags, conversation: Conversation, *, quiet: bool) -> None:
         choice = choose(flags.model, scripts=scripted_models())
         self.shop, self.flags, self.conversation, self.quiet = shop, flags, conversation, quiet
+        self._model = choice.model
         self.agent = shop.agent(choice.model, flags.customer, conversation, flags.settings)
         self._say("\n  ".join([choice.why, *choice.commands]))
 
@@ -65,7 +66,8 @@ class Desk:
             draw_stop_card(err(), card, self.conversation.handle)
 
     def _turn(self, agent: Agent, text: str, continues: str | None) -> AgentResult:
-        self._answer_waiting(agent)
+        if self.conversation.run.waiting:  # since before this command: it goes on under its own settings
+            self._answer_waiting(self.shop.agent_of(self._model, self.flags.customer, self.conversation))
         with lease(self.shop.archive, self.conversation) as run_id:
             self._drive(agent.stream(self.conversation, text, run_id=run_id, continues=continues))
         self._answer_waiting(agent)
