@@ -188,4 +188,4 @@ def test_the_ends_of_runs_are_listed_newest_first_without_those_that_have_none(a
     assert [(end.stop_reason, end.steps) for end in ends] == [("empty_answer", 3), ("done", 2)]
     assert [end.stop_reason for end in archive.listing.finished("1", limit=1)] == ["empty_answer"]
     assert archive.listing.finished("3") == []
-    assert ends[1] == [event for event in conversation.events if event.kind == "run_finished"][0]
+    assert ends[1] == next(event for event in conversation.events if event.kind == "run_finished")

@@ -4,11 +4,16 @@ import os
 import pty
 import subprocess
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 
 import store
+from agent.lease import lease
+from agent.limits import Limits
+from agent.models.scripted import ScriptedModel, call
 from assistant.bookshop import Bookshop
+from assistant.settings import Settings
 from tests.terminal.conftest import JOB, PROGRAM, Command, Outcome
 
 ASK = ("ask", JOB, "--model", "script:lighthouse", "--approve-above", "10")
@@ -111,3 +116,35 @@ def test_an_amount_that_is_none_is_refused_in_one_line(terminal: Command, amount
     ended = terminal("ask", "hello", "--model", "offline", f"--approve-above={amount}")
     assert ended.status == 2
     assert ended.complaint
+
+
+def test_a_run_of_the_page_that_waits_is_answered_first_and_goes_on_under_its_own_limits(
+    typing: Callable[..., Outcome], shop: Bookshop
+) -> None:
+    conversation = shop.archive.start("1")
+    kept = Settings(Limits(max_steps=1, wrap_up=False), approve_above=Decimal(1))
+    agent = shop.agent(ScriptedModel("t", [call("add_to_cart", book_id=7)]), 1, conversation, kept)
+    with lease(shop.archive, conversation) as run_id:
+        list(agent.stream(conversation, "Add it.", run_id=run_id))
+    ended = typing("yes\n", "ask", "hello", "--session", conversation.handle, "--model", "offline")
+    assert ended.status == 0
+    assert ended.err.index("add_to_cart(book_id=7, quantity=1) waits for you") < ended.err.index("user: hello")
+    runs = shop.archive.listing.runs("1")
+    assert [(run.text, run.stop_reason, run.steps) for run in runs] == [
+        ("hello", "done", 1),
+        ("Add it.", "max_steps", 1),
+    ]
+    assert copies(shop) == 1
+
+
+def test_a_run_that_waits_is_busy_for_who_cannot_be_asked(terminal: Command, shop: Bookshop) -> None:
+    conversation = shop.archive.start("1")
+    agent = shop.agent(
+        ScriptedModel("t", [call("add_to_cart", book_id=7)]), 1, conversation, Settings(approve_above=Decimal(1))
+    )
+    with lease(shop.archive, conversation) as run_id:
+        list(agent.stream(conversation, "Add it.", run_id=run_id))
+    ended = terminal("ask", "hello", "--session", conversation.handle, "--model", "offline", "--json")
+    assert ended.status == 2
+    assert "waits for your approval" in ended.complaint
+    assert shop.archive.listing.runs("1")[0].stop_reason is None
