@@ -114,6 +114,21 @@ def test_the_card_has_the_deciding_value_and_the_others_nearest_first(bookshop: 
     assert not {"max_steps", "replay_writes", "unusable_reply"} & {entry.guard for entry in card.others}
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (Entry("max_tokens", "acted", 1_234_567, 1_200_000), "Tokens 1,234,567 of 1,200,000"),
+        (Entry("max_seconds", "acted", 90.1, 90.0), "Seconds 90.1 of 90"),
+        (Entry("max_cost", "acted", 0.30000000000000004, 0.25), "Cost, dollars $0.3000 of $0.25"),
+        (Entry("tool_cap", "acted", 0, 0), "Calls of one tool 0 of 0"),
+        (Entry("one_of_a_test", "silent", 2, 3), "one_of_a_test 2 of 3"),
+        (Entry("max_steps"), "Steps 0 of 0"),
+    ],
+)
+def test_figures_are_written_out_as_people_write_them(entry: Entry, words: str) -> None:
+    assert labelled(entry) == words
+
+
 @pytest.mark.parametrize("events", [[], None])
 def test_a_run_that_goes_on_or_is_done_has_no_card(bookshop: Bookshop, events: list[AnyEvent] | None) -> None:
     done = events_of(bookshop, say("Hi."))
