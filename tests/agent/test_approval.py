@@ -158,6 +158,16 @@ def test_two_calls_of_one_batch_are_asked_one_after_the_other() -> None:
     assert_answered_once(conversation)
 
 
+def test_a_hint_of_the_batch_waits_too_and_is_said_once_after_all_results() -> None:
+    batch = calls(("look", {}), ("look", {}), ("put", {"what": "pen", "count": 2}), ("put", {"what": "ink"}))
+    agent, conversation, _ = paused(batch, DONE, no_news_nudge_at=1, no_news_stop_at=None)
+    assert of(conversation.events, "note") == []
+    go_on(agent, conversation, YES)
+    assert [note.purpose for note in of(conversation.events, "note")] == ["nudge"]
+    roles = [message["role"] for message in agent.model.requests[-1][0]]  # type: ignore[attr-defined]
+    assert roles == ["system", "user", "assistant", *["tool"] * 4, "user"]
+
+
 def test_run_asks_whoever_it_was_given_and_nobody_means_no_approval() -> None:
     for approve, reason in (
         (lambda request: YES, "done"),

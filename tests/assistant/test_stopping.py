@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from agent.agent import Agent
+from agent.approving import Approval
 from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.ledger import Entry
@@ -15,6 +17,7 @@ from agent.limits import PRESETS, Limits
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.result import AgentResult
 from agent.saved import dump_events, load_events
+from agent.shapes import StopReason
 from agent.trace import AnyEvent
 from agent.turn import BACKSTOP, Misconfigured
 from assistant.bookshop import Bookshop
@@ -137,15 +140,7 @@ def test_a_run_that_goes_on_or_is_done_has_no_card(bookshop: Bookshop, events: l
 
 
 def test_every_stop_reason_has_words_for_the_card() -> None:
-    assert set(BECAUSE) == {reason for reason in _reasons() if reason != "done"}
-
-
-def _reasons() -> tuple[str, ...]:
-    from typing import get_args
-
-    from agent.shapes import StopReason
-
-    return get_args(StopReason)
+    assert set(BECAUSE) == set(get_args(StopReason)) - {"done"}
 
 
 NEW = ("moment", "elapsed_ms", "estimated_input_tokens", "call_id")
@@ -216,3 +211,25 @@ def test_with_its_guard_the_backstop_is_never_reached() -> None:
         lines = [call("look", what=str(number)) for number in range(20)]
         agent = Agent(ScriptedModel("t", lines), Shelf().tools(), "x", guards_for(limits), limits)
         assert agent.run(Conversation(), "Hello").stop_reason == "max_steps"
+
+
+def test_the_time_a_person_took_is_in_no_entry_of_the_ledger(bookshop: Bookshop) -> None:
+    conversation, settings = Conversation(), Settings(Limits(max_seconds=60), approve_above=Decimal(1))
+    lines = [call("add_to_cart", book_id=7), call("check_stock", book_id=7), say("There.")]
+    agent = bookshop.agent(ScriptedModel("t", lines), 1, conversation, settings)
+    yes = Approval(approved=True, by="test")
+    events = agent.run(conversation, "Add it.", approve=lambda request: yes).trace
+    answered = next(place for place, event in enumerate(events) if event.kind == "approval_answered")
+    hour = timedelta(hours=1)
+    late = [
+        event.model_copy(update={"at": event.at + hour * (place >= answered)})
+        for place, event in enumerate(events)
+    ]
+    seconds = [
+        entry.value
+        for step in run_ledger(bookshop, late)
+        for entry in step.entries
+        if entry.guard == "max_seconds"
+    ]
+    assert len(seconds) == 3
+    assert all(value is not None and value < 60 for value in seconds)
