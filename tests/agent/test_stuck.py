@@ -348,6 +348,22 @@ def test_a_write_that_failed_is_not_stored_and_a_real_retry_runs() -> None:
     assert len(tries) == 2
 
 
+def test_a_write_that_was_cut_off_is_tried_again_under_its_own_key() -> None:
+    keys: list[str] = []
+
+    def put(key: str, what: str) -> ToolOutcome:
+        keys.append(key)
+        if len(keys) == 1:
+            raise TimeoutError
+        return ToolOutcome(result="there")
+
+    toolbox = FunctionTools(Tool.of(put, side_effecting=True))
+    played = play(call("put", what="pen"), call("put", what="pen"), DONE, toolbox=toolbox)
+    assert [each.doubtful for each in played.of("tool_finished")] == [True, False]
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+
+
 # Putting policies in the list
 
 

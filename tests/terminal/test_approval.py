@@ -3,7 +3,7 @@
 import os
 import pty
 import subprocess
-from collections.abc import Callable
+from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
@@ -24,31 +24,34 @@ REQUEST = (
 
 
 @pytest.fixture
-def typing() -> Callable[..., Outcome]:
+def typing(terminal: Command, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """Run a command with a terminal at its input, and these keys already typed."""
+    keyboard, screen = pty.openpty()
+    with os.fdopen(screen, encoding="utf-8") as stdin, os.fdopen(keyboard, "wb", buffering=0) as keys:
+        monkeypatch.setattr("sys.stdin", stdin)
 
-    def run(typed: str, *words: object) -> Outcome:
-        keyboard, terminal = pty.openpty()
-        try:
-            os.write(keyboard, typed.encode())
-            ended = subprocess.run(
-                [PROGRAM, *map(str, words)],
-                stdin=terminal,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-        finally:
-            os.close(keyboard)
-            os.close(terminal)
-        return Outcome(ended.returncode, ended.stdout, ended.stderr)
+        def run(typed: str, *words: object) -> Outcome:
+            keys.write(typed.encode())
+            return terminal(*words)
 
-    return run
+        yield run
 
 
 def copies(shop: Bookshop) -> int:
     return sum(line.quantity for line in store.view_cart(shop.engine, 1).lines)
+
+
+def test_a_program_of_its_own_asks_on_a_real_terminal(shop: Bookshop) -> None:
+    keyboard, screen = pty.openpty()
+    try:
+        os.write(keyboard, b"\nyes\n")
+        ended = subprocess.run(
+            [PROGRAM, *ASK], stdin=screen, capture_output=True, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(keyboard)
+        os.close(screen)
+    assert (ended.returncode, ended.stderr.count(PROMPT), copies(shop)) == (0, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def copies(shop: Bookshop) -> int:
     ],
 )
 def test_the_person_at_the_terminal_is_asked(
-    typing: Callable[..., Outcome], shop: Bookshop, typed: str, asked: int, held: int, status: int
+    typing: Command, shop: Bookshop, typed: str, asked: int, held: int, status: int
 ) -> None:
     ended = typing(typed, *ASK)
     assert ended.status == status, ended
@@ -102,7 +105,7 @@ def test_a_cart_within_the_limit_asks_nobody(terminal: Command) -> None:
     assert (told["stop_reason"], told["cart"]["total"]) == ("done", "16.50")
 
 
-def test_a_run_that_was_not_approved_can_be_gone_on_from(typing: Callable[..., Outcome], shop: Bookshop) -> None:
+def test_a_run_that_was_not_approved_can_be_gone_on_from(typing: Command, shop: Bookshop) -> None:
     typing("\x04", *ASK, "--session", "mine")
     ended = typing(
         "yes\n", "continue", "--session", "mine", "--model", "script:lighthouse", "--approve-above", "10"
@@ -119,7 +122,7 @@ def test_an_amount_that_is_none_is_refused_in_one_line(terminal: Command, amount
 
 
 def test_a_run_of_the_page_that_waits_is_answered_first_and_goes_on_under_its_own_limits(
-    typing: Callable[..., Outcome], shop: Bookshop
+    typing: Command, shop: Bookshop
 ) -> None:
     conversation = shop.archive.start("1")
     kept = Settings(Limits(max_steps=1, wrap_up=False), approve_above=Decimal(1))
