@@ -8,7 +8,7 @@ import typer
 from assistant.doctor import diagnose
 from assistant.report import exit_status
 from assistant.settings import checked_message
-from terminal.asking import known_desk, new_desk
+from terminal.asking import NothingStopped, known_desk, new_desk
 from terminal.flags import AsJson, Database, RunFlags, takes_run_flags
 from terminal.lab_commands import lab
 from terminal.printing import draw_findings
@@ -66,7 +66,11 @@ def chat(flags: RunFlags) -> int:
         err().print(f"An empty line ends the chat. Continue it later with: --session {desk.conversation.handle}")
         while text := _read_line():
             going_on = {"/continue": True, "/answer": False}.get(text)
-            result = desk.ask(text) if going_on is None else desk.go_on(tools=going_on)
+            try:
+                result = desk.ask(text) if going_on is None else desk.go_on(tools=going_on)
+            except NothingStopped as error:
+                err().print(f"{error}".capitalize(), markup=False)
+                continue
             desk.show(result, as_json=False)
     return 0
 

@@ -23,6 +23,8 @@ from agent.trace import ToolFinished
 
 LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long (see ``agent.pulse``) is taken for dead."""
+_WAITING = {"worker": NOBODY, "heartbeat": math.inf}
+"""What the lease of a run says that waits for a person."""
 
 
 class ConversationBusy(Exception):
@@ -93,7 +95,7 @@ def _alive(archive: Archive, conversation: Conversation, run_id: str) -> Iterato
             RUNS.c.run_id == run_id, RUNS.c.worker == archive.worker, RUNS.c.stop_reason.is_(None)
         )
         kept = run.run_id == run_id and conversation.saved == len(conversation.events)
-        waits = {"worker": NOBODY, "heartbeat": math.inf} if kept and run.waiting else {"heartbeat": 0.0}
+        waits = _WAITING if kept and run.waiting else {"heartbeat": 0.0}
         if run.waiting or not kept or not run.finished:
             with suppress(Exception):  # one that cannot even write its end lapses by itself
                 _change(archive, mine.values(**waits))
@@ -121,13 +123,16 @@ def close_lapsed(archive: Archive, outcome: Callable[[str], ToolOutcome | None])
         taken = _change(archive, this_run.where(*lapsed).values(worker=archive.worker, heartbeat=time.time()))
         if not taken:
             continue
-        closed += 1
         with suppress(UnreadableTrace):
             conversation = archive.find(row.owner, row.handle)
             if conversation and conversation.run.run_id == row.run_id:
+                if conversation.run.waiting:  # it died after it had asked; the answer may still come
+                    _change(archive, this_run.values(_WAITING))
+                    continue
                 interrupt(conversation, outcome)
         # One that died before its first event was kept, or that cannot be read, has nothing else to be closed.
         _change(archive, this_run.where(RUNS.c.stop_reason.is_(None)).values(stop_reason="interrupted"))
+        closed += 1
     return closed
 
 

@@ -75,6 +75,8 @@ class _Walk:
         decision = event if event.kind == "guard_decision" else None
         if moment := self._before(event):
             self._ask(event.step, moment, decision)
+        elif decision and decision.moment is None:  # of an older record, which does not tell when it was asked
+            self._acted(decision)
         self._set_clock(event)
         self.run.add(event)
         decision = following if following and following.kind == "guard_decision" else None
@@ -91,15 +93,20 @@ class _Walk:
             if looked and (name not in found or found[name].state != "acted"):
                 found[name] = Entry(name, "silent", looked.value, looked.threshold)
         if decision:
-            figures = (decision.value, decision.threshold, decision.action)
-            found[decision.guard] = Entry(decision.guard, "acted", *figures)
+            self._acted(decision)
+
+    def _acted(self, decision: GuardDecision) -> None:
+        figures = (decision.value, decision.threshold, decision.action)
+        self.steps.setdefault(decision.step, {})[decision.guard] = Entry(decision.guard, "acted", *figures)
 
     def _before(self, event: AnyEvent) -> Moment | None:
         match event.kind:
             case "model_request" if not event.wrap_up:
                 estimate = Estimate(event.resent_tokens, event.new_tokens, event.calibrated)
                 return BeforeModel(event.elapsed_ms / 1000, estimate)
-            case "tool_started":
+            case "approval_requested":
+                return self._call_moment(event.call.id, event.elapsed_ms / 1000)
+            case "tool_started" if event.call.id not in self.run.approvals:
                 return self._call_moment(event.call.id, self._elapsed(event))
             case "guard_decision" if event.moment == "before_model":
                 estimate = Estimate(0, event.estimated_input_tokens or 0, calibrated=True)

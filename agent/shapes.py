@@ -73,8 +73,8 @@ class Timings(Shape):
 class Prices(Shape):
     """What a model takes, in dollars per million tokens."""
 
-    input_per_million: Decimal = Field(ge=0)
-    output_per_million: Decimal = Field(ge=0)
+    input_per_million: Decimal = Field(ge=0, le=1_000_000)
+    output_per_million: Decimal = Field(ge=0, le=1_000_000)
 
     def cost(self, input_tokens: int, output_tokens: int = 0) -> Decimal:
         """Dollars for so many tokens, exactly."""

@@ -30,4 +30,9 @@ def clean_json(value: Any, depth: int = 0) -> Any:
 
 def counted(number: float, what: str) -> str:
     """A number and what it counts: "1 step", "2 steps"."""
-    return f"{number:,g} {what}" if number == 1 else f"{number:,g} {what}s"
+    return f"{written(number)} {what}" if number == 1 else f"{written(number)} {what}s"
+
+
+def written(number: float) -> str:
+    """A number as people write it: "20,000", "1,060,706", "0.5"."""
+    return f"{number:,.15g}"

@@ -20,11 +20,16 @@ class CartLimit:
 
     def __call__(self, arguments: Mapping[str, Any]) -> str:
         """Why a person has to allow it; nothing where the cart stays within, or where nothing can be added."""
+        book_id, quantity = arguments["book_id"], arguments["quantity"]
         try:
-            price = store.get_book(self.engine, arguments["book_id"]).price_cents
+            price = store.get_book(self.engine, book_id).price_cents
+            in_stock = store.check_stock(self.engine, book_id).in_stock
         except store.NotFound:
             return ""
-        total = store.view_cart(self.engine, self.customer_id).total_cents + price * arguments["quantity"]
+        cart = store.view_cart(self.engine, self.customer_id)
+        if quantity + sum(line.quantity for line in cart.lines if line.book_id == book_id) > in_stock:
+            return ""
+        total = cart.total_cents + price * quantity
         if total <= self.dollars * 100:
             return ""
         return f"The cart would come to {store.dollars(total)}, above the limit of ${self.dollars:.2f}."

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from agent.ledger import Entry, StepLedger, ledger, nearness
 from agent.shapes import StopReason
+from agent.text import written
 from agent.trace import AnyEvent
 from assistant.bookshop import Bookshop, guards_under
 from assistant.settings import DEMO_CUSTOMER, Settings
@@ -93,7 +94,7 @@ def figures(entry: Entry) -> str:
     """A value against its threshold, as people write it: "5,123 of 20,000"."""
     if entry.guard == "max_cost":
         return f"${entry.value or 0:.4f} of ${entry.threshold or 0:g}"
-    return f"{entry.value or 0:,g} of {entry.threshold or 0:,g}"
+    return f"{written(entry.value or 0)} of {written(entry.threshold or 0)}"
 
 
 def labelled(entry: Entry) -> str:

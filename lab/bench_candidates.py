@@ -42,7 +42,7 @@ def search_books(
     max_results: Annotated[int, Arg("How many books to return.", 1, 50)] = 5,
 ) -> ToolOutcome:
     """Find books by title, author or genre."""
-    return ToolOutcome(result=LONG_RESULT if query.startswith("book ") else RESULT * max_results)
+    return ToolOutcome(result=f"{query}: {LONG_RESULT}" if query.startswith("book ") else RESULT * max_results)
 
 
 def check_stock(book_id: Annotated[int, Arg("The id of a book.", 1)]) -> ToolOutcome:

@@ -60,21 +60,24 @@ class ServerProcess:
         return taken
 
 
+def played(body: Body) -> Step:
+    """The reply that comes next in the job a request is about."""
+    messages = body["messages"]
+    if messages[1]["content"] == SHORT.text:
+        return lighthouse(body)
+    number = 1 + sum(message["role"] == "tool" for message in messages)
+    if number == LONG.steps:
+        return reply("That was all there is.")
+    return reply(thinking="I look further.", calls=[("search_books", {"query": f"book {number}"})])
+
+
 def _serve(pipe: Connection) -> None:
     marks: list[tuple[float, float]] = []
-    further = [
-        reply(thinking="I look further.", calls=[("search_books", {"query": f"book {number}"})])
-        for number in range(1, LONG.steps)
-    ]
-    long_run = [*further, reply("That was all there is.")]
 
     def answer(body: Body) -> Step:
         marks.append((time.perf_counter(), time.process_time()))
         server.requests.clear()
-        messages = body["messages"]
-        if messages[1]["content"] == SHORT.text:
-            return lighthouse(body)
-        return long_run[sum(message["role"] == "tool" for message in messages)]
+        return played(body)
 
     with OllamaServer(answer) as server:
         pipe.send(server.url)

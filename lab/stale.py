@@ -102,6 +102,13 @@ def try_cures(
                 yield _try(archive, copy, model_for(number % half), cure, change, question)
 
 
+def side_by_side(shop: Bookshop, model: Callable[[], ChatModel], change: str, question: str) -> Iterator[Trial]:
+    """One conversation and one change under every cure; the archive of ``shop`` keeps all of it."""
+    with fresh_shops() as fresh:
+        for cure in Cure:
+            yield _try(shop.archive, fresh(), model(), cure, change, question)
+
+
 def _try(archive: Archive, copy: Bookshop, model: ChatModel, cure: Cure, change: str, question: str) -> Trial:
     """One conversation of two turns on a copy, with the change between them."""
     conversation = archive.start(LAB_OWNER)

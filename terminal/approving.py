@@ -18,7 +18,8 @@ def ask_person(request: ApprovalRequested, tool: Tool) -> Approval | None:
     console.print(f"{call.name}({arguments_text(call.arguments)}) waits for you: {request.reason}", markup=False)
     while True:
         try:
-            said = input("Allow it? yes, no, or other arguments such as quantity=1: ").strip()
+            console.print("Allow it? yes, no, or other arguments such as quantity=1: ", end="")
+            said = input().strip()
         except (EOFError, KeyboardInterrupt):
             return None
         if said.lower() in ("y", "yes"):
@@ -34,7 +35,7 @@ def ask_person(request: ApprovalRequested, tool: Tool) -> Approval | None:
 def other_arguments(said: str, arguments: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
     """The arguments of a call, those replaced that were typed as ``name=value``; raises BadArguments in words."""
     changed = dict(arguments)
-    for part in said.split():
+    for part in said.split() or [said]:  # nothing typed is no yes
         name, mark, value = part.partition("=")
         if not mark:
             raise BadArguments('Type "yes", "no", or arguments as name=value.')

@@ -24,6 +24,10 @@ from terminal.printing import draw_stop_card, event_line
 from terminal.shell import BY, err, out, print_json
 
 
+class NothingStopped(store.NotFound):
+    """there is no stopped run to go on from"""
+
+
 class Desk:
     """What a command that runs turns works with: the shop, a conversation, and the agent the flags ask for.
 
@@ -33,6 +37,7 @@ class Desk:
     def __init__(self, shop: Bookshop, flags: RunFlags, conversation: Conversation, *, quiet: bool) -> None:
         choice = choose(flags.model, scripts=scripted_models())
         self.shop, self.flags, self.conversation, self.quiet = shop, flags, conversation, quiet
+        self._model = choice.model
         self.agent = shop.agent(choice.model, flags.customer, conversation, flags.settings)
         self._say("\n  ".join([choice.why, *choice.commands]))
 
@@ -41,10 +46,10 @@ class Desk:
         return self._turn(self.agent, text, None)
 
     def go_on(self, *, tools: bool) -> AgentResult:
-        """Go on from the conversation's latest run, which was stopped; without tools it answers now."""
+        """Go on from the conversation's latest run; without tools it answers now. NothingStopped if it is done."""
         run = self.conversation.run
         if not run.finished or not run.run_id or self._last_reason() == "done":
-            raise store.NotFound("there is no stopped run to go on from")
+            raise NothingStopped
         if tools:
             return self._turn(self.agent, CONTINUE, run.run_id)
         return self._turn(replace(self.agent, toolbox=NoTools(self.agent.toolbox)), ANSWER_NOW, run.run_id)
@@ -61,7 +66,8 @@ class Desk:
             draw_stop_card(err(), card, self.conversation.handle)
 
     def _turn(self, agent: Agent, text: str, continues: str | None) -> AgentResult:
-        self._answer_waiting(agent)
+        if self.conversation.run.waiting:  # since before this command: it goes on under its own settings
+            self._answer_waiting(self.shop.agent_of(self._model, self.flags.customer, self.conversation))
         with lease(self.shop.archive, self.conversation) as run_id:
             self._drive(agent.stream(self.conversation, text, run_id=run_id, continues=continues))
         self._answer_waiting(agent)

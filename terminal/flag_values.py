@@ -15,6 +15,7 @@ from assistant.settings import TOOL_NAMES
 T = TypeVar("T")
 OFF = math.inf
 """What a limit's flag becomes when it says ``none``."""
+MOST_DOLLARS = 1_000_000_000
 
 
 def read_limit(text: str | float) -> float:
@@ -40,7 +41,7 @@ def read_prices(text: str) -> Prices:
 def read_dollars(text: str) -> Decimal:
     """An amount of dollars, as "16.50"."""
     with suppress(InvalidOperation):
-        if (amount := Decimal(text.removeprefix("$"))).is_finite() and amount >= 0:
+        if 0 <= (amount := Decimal(text.removeprefix("$"))) <= MOST_DOLLARS:
             return amount
     raise typer.BadParameter(f'"{text}" is no amount of dollars, such as 50 or 16.50')
 

@@ -10,6 +10,7 @@ from rich.text import Text
 import store
 from agent.listing import RunSummary
 from agent.models import Delta
+from agent.text import written
 from agent.trace import AnyEvent, ModelReply
 from assistant.doctor import Finding
 from assistant.stopping import StopCard, labelled
@@ -61,9 +62,8 @@ def event_line(event: AnyEvent | Delta) -> str:
             cut = f" [{event.chars_cut:,} characters cut]" if event.chars_cut else ""
             return f"   {state or ''} → {short(event.result)}{cut} ({event.duration_ms:.1f} ms)"
         case "guard_decision":
-            return (
-                f"  guard {event.guard}: {event.action} at {event.value:g} of {event.threshold:g}: {event.reason}"
-            )
+            figures = f"{written(event.value)} of {written(event.threshold)}"
+            return f"  guard {event.guard}: {event.action} at {figures}: {event.reason}"
         case "approval_requested":
             return (
                 f"  waits for approval: {event.call.name}({arguments_text(event.call.arguments)}): {event.reason}"

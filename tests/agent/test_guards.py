@@ -1,5 +1,6 @@
 """Guards: each policy asked by hand, at the moments the loop would ask it."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.budgets import MaxSeconds, MaxSteps, MaxToolCalls, TokenBudget, ToolCap
-from agent.guards import RepeatedCall, UnusableReply, guards_for
+from agent.guards import ErrorStreak, NoNews, PingPong, RepeatedCall, UnusableReply, guards_for
 from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.meter import Estimate
 from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Decision, Guard, Moment
@@ -204,11 +205,14 @@ def test_a_reason_is_one_line_with_its_numbers(moment: Moment) -> None:
         ("max_tokens", TokenBudget),
         ("max_seconds", MaxSeconds),
         ("repeat_nudge_at", RepeatedCall),
+        ("ping_pong_nudge_at", PingPong),
+        ("no_news_nudge_at", NoNews),
+        ("error_streak", ErrorStreak),
     ],
 )
 def test_a_limit_that_is_off_has_no_guard(off: str, gone: type) -> None:
     assert any(isinstance(guard, gone) for guard in guards_for(Limits()))
-    kept: dict[str, Any] = {off: None} | ({"repeat_stop_at": None} if off == "repeat_nudge_at" else {})
+    kept: dict[str, Any] = {off: None, off.replace("nudge", "stop"): None}
     assert not any(isinstance(guard, gone) for guard in guards_for(Limits(**kept)))
 
 
@@ -222,6 +226,13 @@ def test_the_presets_are_those_of_the_design() -> None:
     }
     repeats = [(limits.repeat_nudge_at, limits.repeat_stop_at) for limits in PRESETS.values()]
     assert repeats == [(3, 4), (3, None), (3, 4)]
+    circles = [(limits.ping_pong_nudge_at, limits.ping_pong_stop_at) for limits in PRESETS.values()]
+    assert circles == [(4, 5), (None, None), (4, 5)]
+    no_news = [(limits.no_news_nudge_at, limits.no_news_stop_at) for limits in PRESETS.values()]
+    assert no_news == [(3, 4), (None, None), (3, 4)]
+    assert [limits.error_streak for limits in PRESETS.values()] == [3, None, 2]
+    assert [limits.max_cost for limits in PRESETS.values()] == [None, None, Decimal("0.25")]
+    assert all(limits.replay_writes and limits.wrap_up for limits in PRESETS.values())
 
 
 def test_without_guards_a_cap_of_40_steps_remains() -> None:
