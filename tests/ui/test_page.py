@@ -14,9 +14,9 @@ import store
 from agent.limits import PRESETS
 from assistant.bookshop import Bookshop
 from tests.ui.conftest import JOB
+from ui.limits_data import LIMIT_NAMES, OFF
 from ui.opened import OPENED
 from ui.safe import WORD_JOINER
-from ui.sidebar import OFF, SLIDERS
 
 PAGE = Path(__file__).parents[2] / "ui" / "page.py"
 PATIENCE = 30.0
@@ -129,7 +129,7 @@ def test_the_lighthouse_job_shows_its_answer_five_steps_and_the_cart(page: AppTe
     assert len(step_labels(page)) == 5
     assert "add\\_to\\_cart" in step_labels(page)[3]
     assert "**Total \\$16.50**" in shown(page)
-    (copies,) = page.number_input
+    (copies,) = page.main.number_input
     assert (copies.label, copies.value) == ("Copies of The Quiet Orchard", 1)
     assert any("5 steps · 4 tool calls" in caption.value for caption in page.caption)
 
@@ -161,7 +161,7 @@ def test_the_address_names_the_conversation_from_the_first_message_on(page: AppT
 def test_a_cart_is_changed_by_hand(page: AppTest, shop: Bookshop) -> None:
     store.add_to_cart(shop.engine, 1, 7, by="test")
     page.run()
-    page.number_input[0].set_value(3).run()
+    page.main.number_input[0].set_value(3).run()
     assert not page.exception
     assert store.view_cart(shop.engine, 1).lines[0].quantity == 3
     assert "**Total \\$49.50**" in shown(page)
@@ -174,10 +174,10 @@ def test_a_cart_is_changed_by_hand(page: AppTest, shop: Bookshop) -> None:
 def test_a_change_the_shop_refuses_is_said_and_loses_nothing(page: AppTest, shop: Bookshop) -> None:
     store.add_to_cart(shop.engine, 1, 7, 2, by="test")
     page.run()
-    page.number_input[0].set_value(20).run()
+    page.main.number_input[0].set_value(20).run()
     assert not page.exception
     assert any("in stock" in toast.value for toast in page.toast)
-    assert page.number_input[0].value == 2
+    assert page.main.number_input[0].value == 2
     assert store.view_cart(shop.engine, 1).lines[0].quantity == 2
     assert "**Total \\$33.00**" in shown(page)
 
@@ -186,9 +186,9 @@ def test_a_change_refused_twice_is_said_twice(page: AppTest, shop: Bookshop) -> 
     store.add_to_cart(shop.engine, 1, 7, 2, by="test")
     page.run()
     for _ in range(2):
-        page.number_input[0].set_value(20).run()
+        page.main.number_input[0].set_value(20).run()
         assert any("in stock" in toast.value for toast in page.toast)
-        assert page.number_input[0].value == 2
+        assert page.main.number_input[0].value == 2
 
 
 def test_a_line_that_is_gone_meanwhile_is_no_error(page: AppTest, shop: Bookshop) -> None:
@@ -255,13 +255,13 @@ def test_a_preset_moves_every_slider(page: AppTest, preset: str) -> None:
     (presets,) = [group for group in page.get("button_group") if group.label == "Limits"]
     presets.set_value(preset).run()
     assert not page.exception
-    for name in SLIDERS.keys() - {"search_size"}:
+    for name in LIMIT_NAMES:
         wanted = getattr(PRESETS[preset], name)
         assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
 
 
 def test_the_default_sliders_are_the_default_limits(page: AppTest) -> None:
-    for name in SLIDERS.keys() - {"search_size"}:
+    for name in LIMIT_NAMES:
         wanted = getattr(PRESETS["default"], name)
         assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
 
