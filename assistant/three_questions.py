@@ -31,6 +31,12 @@ def answers(settings: Settings, finished: Sequence[RunFinished]) -> tuple[Answer
     )
 
 
+def nth(number: int) -> str:
+    """A place in a row: 1st, 2nd, 3rd, 4th, 11th."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
 def _stops(settings: Settings) -> list[str]:
     """Every end a run can come to, in words."""
     limits = settings.limits
@@ -55,7 +61,9 @@ def _stops(settings: Settings) -> list[str]:
     lines += _stuck(settings)
     if settings.approve_above is not None:
         lines.append(f"It waits for your yes before the cart passes ${settings.approve_above:.2f}.")
-    lines.append(f"Its context of {settings.options.num_ctx:,} tokens is full, or the model fails.")
+    tries = counted(limits.max_corrections + 1, "time")
+    lines.append(f"Its context of {settings.options.num_ctx:,} tokens is full.")
+    lines.append(f"The model fails, or gives no usable answer, asked {tries}.")
     if limits.wrap_up:
         lines.append("After a budget or a stuck shape, one last model call without tools.")
     return lines
@@ -64,12 +72,12 @@ def _stops(settings: Settings) -> list[str]:
 def _stuck(settings: Settings) -> list[str]:
     limits = settings.limits
     shapes = {
-        "the same call for the {}. time": limits.repeat_stop_at,
-        "a circle of {} calls": limits.ping_pong_stop_at,
-        "{} results in a row without news": limits.no_news_stop_at,
-        "{} failed calls in a row": limits.error_streak,
+        "the same call for the {} time": limits.repeat_stop_at,
+        "the {} call of a circle": limits.ping_pong_stop_at,
+        "the {} result in a row without news": limits.no_news_stop_at,
+        "the {} failed call in a row": limits.error_streak,
     }
-    found = [words.format(number) for words, number in shapes.items() if number is not None]
+    found = [words.format(nth(number)) for words, number in shapes.items() if number is not None]
     return [f"It gets nowhere: {'; '.join(found)}."] if found else ["No stuck shape ends it."]
 
 
@@ -111,7 +119,7 @@ def _costs(settings: Settings, measured: Averages | None) -> list[str]:
 
 def _money(settings: Settings, worst: Worst) -> str:
     if settings.prices is None:
-        return "No money: this model has no price. Set one under Budgets to see what it would cost elsewhere."
+        return "No price is set: nothing for a model that runs here, not known for any other."
     cost = settings.prices.cost(worst.input_tokens, worst.output_tokens)
     day = cost * JOBS
     return (
@@ -136,14 +144,11 @@ def _failures(settings: Settings) -> list[str]:
     if limits.tool_seconds is not None:
         lines.append(f"A call that takes longer than {counted(limits.tool_seconds, 'second')} counts as failed.")
     if limits.error_streak is not None:
-        streak = limits.error_streak
-        lines.append(
-            f"{counted(streak, 'failure')} in a row end the run; calls that could not even run count apart: "
-            f"{streak + 1}."
-        )
+        last, more = nth(limits.error_streak), nth(limits.error_streak + 1)
+        lines.append(f"The {last} failure in a row ends the run; of calls that could not even run, the {more}.")
     else:
         lines.append("No streak of failures ends the run.")
     if limits.repeat_nudge_at is not None:
-        lines.append(f"The same call once more is not run from the {limits.repeat_nudge_at}. time on.")
+        lines.append(f"The same call once more is not run from the {nth(limits.repeat_nudge_at)} time on.")
     lines += [f"Now on purpose: {tool} has the fault {fault}." for tool, fault in settings.faults.items()]
     return lines

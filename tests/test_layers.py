@@ -35,6 +35,7 @@ PANELS = {
     "ui/cart_panel.py",
     "ui/safe.py",
     "ui/approval_panel.py",
+    "ui/lab_panel.py",
     "ui/ledger_panel.py",
     "ui/stop_panel.py",
 }

@@ -1,4 +1,4 @@
-"""The page: chat in the middle, the loop made visible beside it, the limits in the sidebar."""
+"""The pages: the shop, with chat, the loop made visible beside it, and limits in the sidebar; and the lab."""
 
 import streamlit as st
 
@@ -9,6 +9,7 @@ from assistant.models import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
 from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.glass import draw_glass
+from ui.lab_page import draw_lab
 from ui.model_panel import draw_models
 from ui.opened import OPENED
 from ui.pauses import draw_pause
@@ -30,17 +31,42 @@ STYLE = """<style>
 </style>"""
 
 
-def draw_page() -> None:
-    """Draw everything once; what changes while a run goes on is drawn again by fragments."""
+def draw_pages() -> None:
+    """Draw the page of the address."""
     st.set_page_config(page_title="Glass Bookshop", page_icon="📚", layout="wide")
+    pages = [
+        st.Page(draw_shop, title="Shop", icon=":material/storefront:", default=True),
+        st.Page(draw_laboratory, title="Lab", icon=":material/science:", url_path="lab"),
+    ]
+    page = st.navigation(pages, position="top")
+    st.html(STYLE)
+    page.run()
+
+
+def draw_laboratory() -> None:
+    """Draw the lab."""
+    try:
+        visit = Visit(OPENED.shop())
+    except store.ShopUnavailable as error:
+        draw_closed(error)
+        return
+    draw_lab(visit.shop)
+    visit.say_notice()
+
+
+def draw_closed(error: Exception) -> None:
+    st.title("Glass Bookshop")
+    st.error(f"The shop cannot open: {error}")
+
+
+def draw_shop() -> None:
+    """Draw everything once; what changes while a run goes on is drawn again by fragments."""
     try:
         visit = Visit(OPENED.shop())
         choice = visit.choice()
     except (store.ShopUnavailable, UnknownModel) as error:
-        st.title("Glass Bookshop")
-        st.error(f"The shop cannot open: {error}")
+        draw_closed(error)
         return
-    st.html(STYLE)
     spoken = st.empty()
     visit.show_address()
     # Looked at once, so that a run which ends while the page is drawn is live for all of it until the next tick.
@@ -150,4 +176,4 @@ def _send(visit: Visit) -> None:
         visit.ask(text)
 
 
-draw_page()
+draw_pages()

@@ -66,7 +66,7 @@ def answer_request(visit: Visit, call_id: str, *, approved: bool, typed: Mapping
         arguments = None if typed is None else tool.check(typed)[0]
         visit.shop.runs.resume(agent, conversation, Approval(approved, visit.channel, arguments))
     except BadArguments as error:
-        st.session_state.approval_error = str(error)
+        st.session_state.approval_error = call_id, str(error)
     except ConversationBusy as error:
         st.session_state.notice = str(error)
 
@@ -85,7 +85,7 @@ def go_on(visit: Visit, run_id: str, *, tools: bool) -> None:
 
 def _draw_request(visit: Visit, request: ApprovalRequested) -> None:
     call = request.call
-    error = str(st.session_state.pop("approval_error", ""))
+    asked, error = st.session_state.get("approval_error", ("", ""))
 
     def say(approved: bool, typed: Mapping[str, str] | None) -> None:
         answer_request(visit, call.id, approved=approved, typed=typed)
@@ -97,7 +97,7 @@ def _draw_request(visit: Visit, request: ApprovalRequested) -> None:
         if tool.name == call.name
         for parameter in tool.parameters
     }
-    draw_approval(request, rules, say, error)
+    draw_approval(request, rules, say, error if asked == call.id else "")
 
 
 def _card_of(shop: Bookshop, conversation: Conversation) -> StopCard | None:

@@ -1,9 +1,6 @@
 """The page without a browser: what is drawn, and what a person's acts come to."""
 
 import json
-import shutil
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,75 +10,12 @@ from streamlit.testing.v1 import AppTest
 import store
 from agent.limits import PRESETS
 from assistant.bookshop import Bookshop
-from tests.ui.conftest import JOB
+from tests.ui.conftest import JOB, PAGE, handle_of, send, shown, until_idle
 from ui.limits_data import LIMIT_NAMES, OFF
 from ui.opened import OPENED
 from ui.safe import WORD_JOINER
 
-PAGE = Path(__file__).parents[2] / "ui" / "page.py"
-PATIENCE = 30.0
-
-
-@pytest.fixture(scope="session")
-def closed_port() -> Iterator[int]:
-    """A port of this machine that nobody listens on, and nobody else can take."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
-
-
-@pytest.fixture(autouse=True)
-def surroundings(
-    seed_file: Path, tmp_path: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """A shop of its own for every test, opened anew, and no Ollama."""
-    file = shutil.copy(seed_file, tmp_path / "page.db")
-    monkeypatch.setenv("BOOKSHOP_DATABASE_URL", f"sqlite:///{file}")
-    monkeypatch.setenv("BOOKSHOP_MODEL", "offline")
-    monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{closed_port}")
-    OPENED.close()
-    yield
-    OPENED.close()
-
-
-@pytest.fixture
-def shop() -> Bookshop:
-    """The shop that the page has open."""
-    return OPENED.shop()
-
-
-@pytest.fixture
-def page() -> Iterator[AppTest]:
-    """The page as a new visitor finds it; a run that is still live at the end is stopped."""
-    at = AppTest.from_file(str(PAGE), default_timeout=60)
-    at.run()
-    yield at
-    handle = handle_of(at)
-    OPENED.shop().runs.stop(handle)
-    assert OPENED.shop().runs.wait(handle, PATIENCE)
-
-
-def handle_of(at: AppTest) -> str:
-    kept = at.session_state  # which has no get()
-    return str(kept["handle"]) if "handle" in kept else ""
-
-
-def send(at: AppTest, text: str) -> None:
-    """Type a message and run the page until the answer is there."""
-    at.chat_input[0].set_value(text).run()
-    until_idle(at)
-
-
-def until_idle(at: AppTest) -> None:
-    assert OPENED.shop().runs.wait(handle_of(at), PATIENCE)
-    at.run()
-    assert not at.exception
-
-
-def shown(at: AppTest) -> str:
-    """All text of the page's main part, as Markdown."""
-    kinds = ("markdown", "caption", "warning", "info", "error", "code", "text", "subheader", "title")
-    return "\n".join(element.value for kind in kinds for element in at.get(kind))
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 
 def answers(at: AppTest) -> list[str]:
