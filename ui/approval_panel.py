@@ -25,7 +25,7 @@ def draw_approval(request: ApprovalRequested, rules: Mapping[str, str], say: Say
         st.code(call_text(call.name, call.arguments), language="python", wrap_lines=True)
         st.markdown(safe_label(request.reason, 300))
         with st.container(horizontal=True):
-            st.button("Yes", on_click=say, args=(True, None), key=f"{key}-yes", type="primary")
+            st.button("Yes", on_click=say, args=(True, None), key=f"{key}-yes")
             st.button("No", on_click=say, args=(False, None), key=f"{key}-no")
         with st.expander("Yes, with other arguments", expanded=bool(error), key=f"{key}-other"):
             if error:

@@ -18,6 +18,8 @@ from ui.safe import safe_label
 from ui.trace_panel import draw_trace
 
 TICK_SECONDS = 0.5
+SHOWN_STEPS, MOST_HEIGHT = 12, 500
+"""A run of more steps scrolls, in so many pixels."""
 MODES: dict[str, tuple[Guards, ...]] = {"both": ("off", "on"), "on": ("on",), "off": ("off",)}
 WHAT = {each.name: each.what for each in MISBEHAVERS}
 
@@ -77,7 +79,7 @@ def _draw_choice(shop: Bookshop, *, running: bool) -> None:
 
     with st.container(horizontal=True):
         runs = counted(len(models) * len(modes), "run")
-        st.button(f"Run the experiment: {runs}", on_click=start, key="lab_start", type="primary", disabled=running)
+        st.button(f"Run the experiment: {runs}", on_click=start, key="lab_start", disabled=running)
         if running:
             st.button("Stop", on_click=OPENED.experiments.stop, key="lab_stop", icon=":material/stop_circle:")
     st.caption(
@@ -110,7 +112,8 @@ def _draw_closely(shop: Bookshop, rows: Sequence[Row]) -> None:
             draw_outcome(f"Guards {row.guards}", _facts(row), row.answer)
             events = shop.archive.listing.run_events(LAB_OWNER, row.run_id)
             st.caption(f"Run {safe_label(row.run_id)}, also by: bookshop runs show {safe_label(row.run_id)}")
-            draw_trace(events, row.run_id)
+            with st.container(height=MOST_HEIGHT if row.model_calls > SHOWN_STEPS else "content", border=False):
+                draw_trace(events, row.run_id)
             draw_guards(shop, events, row.run_id)
 
 

@@ -17,4 +17,4 @@ def draw_ledger(steps: Sequence[str], found: Mapping[str, Sequence[str]]) -> Non
     table = {"Guard": list(found)} | {
         step: [cells[number] or NOT_ASKED for cells in found.values()] for number, step in enumerate(steps)
     }
-    st.dataframe(table, hide_index=True, column_config={"Guard": st.column_config.TextColumn(pinned=True)})
+    st.table(table, border="horizontal", width="content", hide_index=True)  # plain HTML: every reader can read it

@@ -34,17 +34,19 @@ STYLE = """<style>
 def draw_pages() -> None:
     """Draw the page of the address."""
     st.set_page_config(page_title="Glass Bookshop", page_icon="📚", layout="wide")
-    pages = [
-        st.Page(draw_shop, title="Shop", icon=":material/storefront:", default=True),
-        st.Page(draw_laboratory, title="Lab", icon=":material/science:", url_path="lab"),
-    ]
-    page = st.navigation(pages, position="top")
+    shop = st.Page(
+        lambda: draw_shop(lab), title="Shop", icon=":material/storefront:", url_path="shop", default=True
+    )
+    lab = st.Page(lambda: draw_laboratory(shop), title="Lab", icon=":material/science:", url_path="lab")
+    # Streamlit's own menu would give the lab a sidebar, which on a phone hides the page.
+    page = st.navigation([shop, lab], position="hidden")
     st.html(STYLE)
     page.run()
 
 
-def draw_laboratory() -> None:
-    """Draw the lab."""
+def draw_laboratory(shop: st.Page) -> None:
+    """Draw the lab, and the way back to the shop."""
+    st.page_link(shop, label="Back to the shop", icon=":material/arrow_back:")
     try:
         visit = Visit(OPENED.shop())
     except store.ShopUnavailable as error:
@@ -59,7 +61,7 @@ def draw_closed(error: Exception) -> None:
     st.error(f"The shop cannot open: {error}")
 
 
-def draw_shop() -> None:
+def draw_shop(lab: st.Page) -> None:
     """Draw everything once; what changes while a run goes on is drawn again by fragments."""
     try:
         visit = Visit(OPENED.shop())
@@ -73,7 +75,7 @@ def draw_shop() -> None:
     live = visit.snapshot()
     conversation = visit.conversation()
     with st.sidebar:
-        draw_sidebar(visit, choice)
+        draw_sidebar(visit, choice, lab)
     chat, glass = st.columns(2, gap="large")
     with chat:
         draw_chat(visit, conversation, choice, live)
@@ -87,9 +89,10 @@ def draw_shop() -> None:
     spoken.html(f'<div class="heard" role="status" aria-live="polite">{status}</div>')  # for screen readers
 
 
-def draw_sidebar(visit: Visit, choice: Choice) -> None:
+def draw_sidebar(visit: Visit, choice: Choice, lab: st.Page) -> None:
     st.title("Glass Bookshop")
     st.caption("A shopping assistant whose loop you can see through.")
+    st.page_link(lab, label="Lab: models that misbehave", icon=":material/science:")
     st.button("New conversation", on_click=visit.begin_anew, icon=":material/add:", width="stretch")
     draw_models(choice, visit.model_names(choice.name), visit.choose_model)
     draw_limits(choice.name, visit.finished)

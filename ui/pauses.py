@@ -115,7 +115,7 @@ def _draw_card(visit: Visit, card: StopCard, run_id: str) -> None:
         answer_now=lambda: go_on(visit, run_id, tools=False),
         leave=lambda: st.session_state.update(left_alone=run_id),
     )
-    title = f"{KINDS.get(card.stop_reason, BUDGET)}: {card.because}."
+    title = f"{KINDS.get(card.stop_reason, BUDGET)}."
     decided = _nearness(card.decided) if card.decided else None
     draw_stop(title, decided, [_nearness(entry) for entry in card.others], ways, run_id)
 

@@ -38,7 +38,7 @@ from ui.safe import safe_label
 
 Finished = Callable[[], Sequence[RunFinished]]
 """How the latest runs of the customer ended; asked only where it is shown."""
-PRICES = {"in": "Price of a million tokens in", "out": "Price of a million tokens out"}
+PRICES = {"in": "Dollars per million in", "out": "Dollars per million out"}
 
 
 def current_settings(model: str = "") -> Settings:
@@ -106,12 +106,12 @@ def draw_questions(found: Iterable[Answer]) -> None:
     """Draw each question with the lines that answer it."""
     for answer in found:
         st.markdown(f"**{answer.question}**")
-        st.markdown("\n".join(f"- {safe_label(line, 300)}" for line in answer.lines))
+        st.caption("\n".join(f"- {safe_label(line, 300)}" for line in answer.lines))
 
 
 def faults_text(faults: Iterable[tuple[str, str]]) -> str:
-    """Which tools have which fault, in words: "check_stock always breaks"."""
-    return ", ".join(f"{tool} {FAULT_TEXTS.get(fault, fault)}" for tool, fault in faults)
+    """Which tools have which fault, in words: "check_stock: always breaks"."""
+    return ", ".join(f"{tool}: {FAULT_TEXTS.get(fault, fault)}" for tool, fault in faults)
 
 
 def seed_settings() -> None:
@@ -150,14 +150,14 @@ def _draw_sliders(names: Iterable[str]) -> None:
 def _draw_prices(model: str) -> None:
     for way, label in PRICES.items():
         st.number_input(
-            f"{label}, dollars",
+            label,
             min_value=0.0,
             max_value=1_000.0,
             value=None,
             step=0.05,
             placeholder="off",
             key=f"price_{way}-{model}",
-            help=f"What {safe_label(model)} takes. Empty for a model that runs here.",
+            help=f"What {safe_label(model)} takes for a million tokens. Empty for a model that runs here.",
             persist_state="session",
         )
     if st.session_state.max_cost != OFF and current_prices(model) is None:

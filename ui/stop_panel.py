@@ -35,17 +35,17 @@ def draw_stop(title: str, decided: Nearness | None, others: Sequence[Nearness], 
         st.markdown(safe_label(title))
         if decided:
             _draw_bar(decided)
+        with st.container(horizontal=True):
+            more = "A new run under the limits as they stand now; nothing is done twice."
+            st.button("Continue with more", on_click=ways.more, key=f"more-{key}", help=more)
+            st.button("Answer now, without tools", on_click=ways.answer_now, key=f"now-{key}")
+            st.button("Leave it", on_click=ways.leave, key=f"leave-{key}", type="tertiary")
         if others:
             st.caption("How near the other limits were")
             for nearness in others[:SHOWN_AT_ONCE]:
                 _draw_bar(nearness)
         if rest := others[SHOWN_AT_ONCE:]:
             st.caption(" · ".join(f"{safe_label(each.name)} {safe_label(each.figures)}" for each in rest))
-        with st.container(horizontal=True):
-            more = "A new run under the limits as they stand now; nothing is done twice."
-            st.button("Continue with more", on_click=ways.more, key=f"more-{key}", help=more, type="primary")
-            st.button("Answer now, without tools", on_click=ways.answer_now, key=f"now-{key}")
-            st.button("Leave it", on_click=ways.leave, key=f"leave-{key}", type="tertiary")
 
 
 def _draw_bar(nearness: Nearness) -> None:
