@@ -34,6 +34,10 @@ PANELS = {
     "ui/steps.py",
     "ui/cart_panel.py",
     "ui/safe.py",
+    "ui/approval_panel.py",
+    "ui/lab_panel.py",
+    "ui/ledger_panel.py",
+    "ui/stop_panel.py",
 }
 ONLY_IN = {"streamlit": ("app", "ui"), "typer": ("cli", "terminal"), "rich": ("cli", "terminal")}
 MOST_LINES, MOST_FUNCTION_LINES = 200, 60

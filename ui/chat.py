@@ -8,23 +8,8 @@ from agent.runs import Snapshot
 from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
 from assistant.grounding import grounding_mark
+from assistant.stopping import BECAUSE
 from ui.safe import safe_markdown
-
-STOPPED_BECAUSE = {
-    "max_steps": "it reached the limit of steps",
-    "max_tool_calls": "it reached the limit of tool calls",
-    "max_tokens": "the next step would have passed the token limit",
-    "max_input_tokens": "the next step would have passed the limit of input tokens",
-    "max_seconds": "its time was up",
-    "repeated_call": "the model made the same call again and again",
-    "context_window": "the conversation no longer fits into the model's context",
-    "cancelled": "you stopped it",
-    "empty_answer": "the model gave no answer",
-    "model_unavailable": "the model cannot be reached",
-    "model_error": "the model's reply broke off or was unusable",
-    "interrupted": "the program ended in the middle of it",
-    "internal_error": "something of ours broke",
-}
 
 
 def draw_history(events: Sequence[AnyEvent], *, skip_run: str = "") -> None:
@@ -52,7 +37,7 @@ def draw_answer(end: RunFinished, model: str) -> None:
     """Draw an answer, and under it what it took; a run that was stopped never looks like one that was done."""
     with st.chat_message("assistant"):
         if end.stop_reason != "done":
-            reason = STOPPED_BECAUSE.get(end.stop_reason, "a guard stopped it")
+            reason = BECAUSE.get(end.stop_reason, "a guard stopped it")
             st.warning(f"Not finished: {reason} ({end.stop_reason}).", icon="⚠️")
         st.markdown(safe_markdown(end.answer))
         st.caption(" · ".join(_facts(end, model)))
@@ -82,6 +67,9 @@ def _facts(end: RunFinished, model: str) -> list[str]:
         facts.append(f"{mark}{usage.input_tokens + usage.output_tokens:,} tokens")
     else:
         facts.append("tokens unknown")
+    if end.cost is not None:
+        guess = "about " if usage.estimated or not end.usage_complete else ""
+        facts.append(f"{guess}\\${end.cost:.4f}")
     if end.seconds is not None:
         facts.append(f"{end.seconds:.1f} s")
     by = "written by the program" if end.answer_by == "program" else safe_markdown(model)

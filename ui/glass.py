@@ -5,11 +5,12 @@ import streamlit as st
 import store
 from agent.conversation import Conversation
 from agent.runs import Snapshot
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, RunStarted
 from assistant.report import cart_json
 from ui.cart_panel import draw_cart
-from ui.safe import plain
-from ui.sidebar import current_settings
+from ui.guards import draw_guards
+from ui.safe import plain, safe_label
+from ui.sidebar import current_settings, faults_text
 from ui.token_chart import draw_token_chart
 from ui.trace_panel import draw_trace
 from ui.visit import Visit
@@ -23,14 +24,20 @@ def draw_glass(visit: Visit, *, live: bool) -> None:
     @st.fragment(run_every=TICK_SECONDS if live else None)
     def tick() -> None:
         now = visit.snapshot()
-        events, limit, key = _shown_run(visit, now)
+        events = _shown_run(visit, now)
+        started = next((event for event in events if event.kind == "run_started"), None)
+        key = started.run_id if started else "none"
+        limit = started.settings["limits"]["max_tokens"] if started else current_settings().limits.max_tokens
         with st.container(border=True):
             st.header("Cart")
             cart = cart_json(store.view_cart(visit.shop.engine, visit.customer))
             draw_cart(cart, visit.change_cart, f"cart-{visit.customer}")
         with st.container(border=True):
             st.header("Steps")
+            if started:
+                _draw_header(started)
             draw_trace(events, key, now.doing if now else "")
+            draw_guards(visit.shop, events, key)
         with st.container(border=True):
             st.header("Tokens")
             draw_token_chart(events, limit, f"tokens-{key}")
@@ -39,24 +46,29 @@ def draw_glass(visit: Visit, *, live: bool) -> None:
     tick()
 
 
-def _shown_run(visit: Visit, now: Snapshot | None) -> tuple[list[AnyEvent], int | None, str]:
-    """The events of the run that is looked at, its token limit, and a key for its widgets."""
+def _shown_run(visit: Visit, now: Snapshot | None) -> list[AnyEvent]:
+    """The events of the run that is looked at."""
     if now:
-        events = list(now.events)
-    else:
-        conversation = visit.conversation()
-        questions = _questions(conversation) if conversation else {}
-        chosen = None
-        if len(questions) > 1:
-            newest_first = list(questions)[::-1]
-            # Under a new key with every run, so that a new run is shown and not the one looked at before.
-            key = f"shown-run-{len(questions)}"
-            chosen = st.selectbox("Turn", newest_first, format_func=questions.get, key=key)
-        events = conversation.run_events(chosen) if conversation else []
-    started = next((event for event in events if event.kind == "run_started"), None)
-    if started is None:
-        return events, current_settings().limits.max_tokens, "none"
-    return events, started.settings["limits"]["max_tokens"], started.run_id
+        return list(now.events)
+    conversation = visit.conversation()
+    if conversation is None:
+        return []
+    questions = _questions(conversation)
+    chosen = None
+    if len(questions) > 1:
+        newest_first = list(questions)[::-1]
+        # Under a new key with every run, so that a new run is shown and not the one looked at before.
+        key = f"shown-run-{len(questions)}"
+        chosen = st.selectbox("Turn", newest_first, format_func=questions.get, key=key)
+    return conversation.run_events(chosen)
+
+
+def _draw_header(started: RunStarted) -> None:
+    """Draw what was special about a run: where it went on from, and faults that were switched on for it."""
+    if started.continues:
+        st.caption("This run goes on from the one before, which was stopped.")
+    if faults := started.settings.get("faults"):
+        st.warning(f"Faults were on in this run: {safe_label(faults_text(faults.items()), 300)}.")
 
 
 def _questions(conversation: Conversation) -> dict[str, str]:

@@ -11,6 +11,7 @@ from agent.models.ollama_loaded import warm_up
 from agent.models.ollama_pull import PullProgress, pull
 from agent.models.ollama_state import ModelCard, ServerState, describe, find_server
 from assistant.bookshop import Bookshop, open_bookshop
+from ui.experiments import Experiments
 from ui.pulls import Pulls, WarmUps
 
 T = TypeVar("T")
@@ -74,6 +75,7 @@ class Opened:
     def _forget(self) -> None:
         self._server = Looked(find_server, ServerState())
         self._cards: dict[str, Looked[ModelCard | None]] = {}
+        self.experiments = Experiments()
         self.pulls = Pulls(self._pull)
         self.warm_ups = WarmUps(lambda name, options: warm_up(name, None, options))
 
@@ -111,6 +113,7 @@ class Opened:
                 self._shop.close()
             for name in self.pulls.running():
                 self.pulls.cancel(name)
+            self.experiments.stop()
             self._shop = None
             self._forget()
 

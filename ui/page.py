@@ -1,4 +1,4 @@
-"""The page: chat in the middle, the loop made visible beside it, the limits in the sidebar."""
+"""The pages: the shop, with chat, the loop made visible beside it, and limits in the sidebar; and the lab."""
 
 import streamlit as st
 
@@ -9,10 +9,12 @@ from assistant.models import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
 from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.glass import draw_glass
+from ui.lab_page import draw_lab
 from ui.model_panel import draw_models
 from ui.opened import OPENED
+from ui.pauses import draw_pause
 from ui.safe import safe_label
-from ui.sidebar import draw_limits
+from ui.sidebar import current_settings, draw_faults, draw_limits, faults_text
 from ui.visit import Visit
 
 TICK_SECONDS = 0.5
@@ -29,42 +31,72 @@ STYLE = """<style>
 </style>"""
 
 
-def draw_page() -> None:
-    """Draw everything once; what changes while a run goes on is drawn again by fragments."""
+def draw_pages() -> None:
+    """Draw the page of the address."""
     st.set_page_config(page_title="Glass Bookshop", page_icon="📚", layout="wide")
+    shop = st.Page(
+        lambda: draw_shop(lab), title="Shop", icon=":material/storefront:", url_path="shop", default=True
+    )
+    lab = st.Page(lambda: draw_laboratory(shop), title="Lab", icon=":material/science:", url_path="lab")
+    # Streamlit's own menu would give the lab a sidebar, which on a phone hides the page.
+    page = st.navigation([shop, lab], position="hidden")
+    st.html(STYLE)
+    page.run()
+
+
+def draw_laboratory(shop: st.Page) -> None:
+    """Draw the lab, and the way back to the shop."""
+    st.page_link(shop, label="Back to the shop", icon=":material/arrow_back:")
+    try:
+        visit = Visit(OPENED.shop())
+    except store.ShopUnavailable as error:
+        draw_closed(error)
+        return
+    draw_lab(visit.shop)
+    visit.say_notice()
+
+
+def draw_closed(error: Exception) -> None:
+    st.title("Glass Bookshop")
+    st.error(f"The shop cannot open: {error}")
+
+
+def draw_shop(lab: st.Page) -> None:
+    """Draw everything once; what changes while a run goes on is drawn again by fragments."""
     try:
         visit = Visit(OPENED.shop())
         choice = visit.choice()
     except (store.ShopUnavailable, UnknownModel) as error:
-        st.title("Glass Bookshop")
-        st.error(f"The shop cannot open: {error}")
+        draw_closed(error)
         return
-    st.html(STYLE)
     spoken = st.empty()
     visit.show_address()
     # Looked at once, so that a run which ends while the page is drawn is live for all of it until the next tick.
     live = visit.snapshot()
     conversation = visit.conversation()
     with st.sidebar:
-        draw_sidebar(visit, choice)
+        draw_sidebar(visit, choice, lab)
     chat, glass = st.columns(2, gap="large")
     with chat:
         draw_chat(visit, conversation, choice, live)
     with glass:
         draw_glass(visit, live=live is not None)
     with st.bottom:
-        draw_input(visit, live=live is not None)
+        waiting = conversation is not None and conversation.run.waiting is not None
+        draw_input(visit, stoppable=live is not None or waiting)
     visit.say_notice()
     status = "Answering." if live else st.session_state.pop("status", "")
     spoken.html(f'<div class="heard" role="status" aria-live="polite">{status}</div>')  # for screen readers
 
 
-def draw_sidebar(visit: Visit, choice: Choice) -> None:
+def draw_sidebar(visit: Visit, choice: Choice, lab: st.Page) -> None:
     st.title("Glass Bookshop")
     st.caption("A shopping assistant whose loop you can see through.")
+    st.page_link(lab, label="Lab: models that misbehave", icon=":material/science:")
     st.button("New conversation", on_click=visit.begin_anew, icon=":material/add:", width="stretch")
     draw_models(choice, visit.model_names(choice.name), visit.choose_model)
-    draw_limits()
+    draw_limits(choice.name, visit.finished)
+    draw_faults()
     people = {person.id: person.name for person in store.list_customers(visit.shop.engine)}
     st.selectbox(
         "Customer",
@@ -86,6 +118,8 @@ def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice, l
     if conversation:
         with history:
             draw_history(conversation.events, skip_run=live.run_id if live else "")
+            if live is None:
+                draw_pause(visit, conversation)
     draw_coming_answer(visit, conversation, live=live is not None)
 
 
@@ -103,29 +137,33 @@ def draw_welcome(visit: Visit, choice: Choice) -> None:
 
 def draw_coming_answer(visit: Visit, conversation: Conversation | None, *, live: bool) -> None:
     """Draw the answer that is coming, again and again until it has come: from here, or from another process."""
-    elsewhere = not live and conversation is not None and not conversation.run.finished
+    open_elsewhere = not live and conversation is not None and not conversation.run.finished
+    waiting = conversation is not None and conversation.run.waiting is not None
 
-    @st.fragment(run_every=TICK_SECONDS if live or elsewhere else None)
+    @st.fragment(run_every=TICK_SECONDS if live or open_elsewhere else None)
     def tick() -> None:
         if live:
             snapshot = visit.snapshot()
             if snapshot is None:
-                st.session_state.status = "The answer is there."
+                st.session_state.status = "It is no longer answering."
                 st.rerun()
             draw_coming(snapshot)
-        elif elsewhere:
+        elif open_elsewhere:
             if visit.has_news():
                 st.rerun()
-            draw_elsewhere()
+            if not waiting:
+                draw_elsewhere()
 
     tick()
 
 
-def draw_input(visit: Visit, *, live: bool) -> None:
-    """Draw the box for the next message, and Stop while a run goes on."""
+def draw_input(visit: Visit, *, stoppable: bool) -> None:
+    """Draw the box for the next message, Stop while a run goes on, and a word where tools fail on purpose."""
     if draft := st.session_state.pop("draft", ""):
         st.session_state.message = draft
-    if live:
+    if faults := current_settings().faults:
+        st.caption(f":material/warning: Faults are on: {safe_label(faults_text(faults.items()), 300)}.")
+    if stoppable:
         st.button("Stop", on_click=visit.stop, key="stop", icon=":material/stop_circle:")
     st.chat_input(
         "Ask about a book, your orders or your cart",
@@ -141,4 +179,4 @@ def _send(visit: Visit) -> None:
         visit.ask(text)
 
 
-draw_page()
+draw_pages()

@@ -1,91 +1,117 @@
-"""The sidebar's settings: every limit of the run, and how the model is asked; all of them live in the address."""
+"""The sidebar's settings: every limit of the run, and how the model is asked; all of them live in the address.
 
+Prices alone do not: they belong to a model, and are remembered for it as long as the visit lasts.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import streamlit as st
 
 from agent.limits import PRESETS, Limits
 from agent.models import ModelOptions
+from agent.shapes import Prices
+from agent.text import counted
+from agent.trace import RunFinished
+from assistant.faults import Fault
 from assistant.settings import Settings
+from assistant.three_questions import Answer, answers
+from ui.limits_data import (
+    APPROVAL,
+    BUDGETS,
+    CAPS,
+    DEFAULTS,
+    FAULT_TEXTS,
+    FAULTS,
+    FIRST,
+    LIMIT_NAMES,
+    OFF,
+    SLIDERS,
+    STUCK,
+    SWITCHES,
+    shown,
+    slider_values,
+)
+from ui.safe import safe_label
 
-OFF = "off"
-SLIDERS: dict[str, tuple[str, list[Any], str]] = {
-    "max_steps": ("Steps", [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, OFF], "Model calls of one run."),
-    "max_tokens": (
-        "Tokens",
-        [1_000, 2_000, 4_000, 6_000, 8_000, 10_000, 15_000, 20_000, 30_000, 50_000, 100_000, OFF],
-        "Input and output of all steps, looked at before each request.",
-    ),
-    "max_seconds": (
-        "Seconds",
-        [5, 10, 30, 60, 90, 120, 240, 600, 1_800, OFF],
-        "A hard deadline for a run.",
-    ),
-    "max_tool_calls": ("Tool calls", [0, 1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, OFF], "Calls that run."),
-    "max_result_chars": (
-        "Result length, characters",
-        [200, 500, 1_000, 2_000, 4_000, 8_000, 16_000, OFF],
-        "Longer results are cut before the model reads them, and say so.",
-    ),
-    "search_size": (
-        "Search size",
-        [1, 2, 3, 5, 8, 10, 15, 20, 30, 40, 50],
-        "Books a search returns if the model does not say.",
-    ),
-    "max_input_tokens": (
-        "Input tokens",
-        [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 100_000, OFF],
-        "What is sent in all steps.",
-    ),
-    "repeat_nudge_at": (
-        "Same call: hint at the",
-        [2, 3, 4, 5, OFF],
-        "This call is not run; the model is told.",
-    ),
-    "repeat_stop_at": ("Same call: stop at the", [2, 3, 4, 5, 6, OFF], "This call ends the run."),
-}
-CONTEXT: dict[str, tuple[str, list[Any], str]] = {
-    "num_ctx": (
-        "Context, tokens",
-        [2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
-        "The room for prompt and answer to ask for. More takes more memory; a change loads the model anew.",
-    )
-}
-SHOWN_AT_ONCE = 4
-"""How many of the sliders are shown without opening anything."""
-SWITCHES = {
-    "wrap_up": ("Wrap-up", "After a limit, one last model call without tools."),
-    "think": ("Thinking", "Let the model think before it answers."),
-}
-DEFAULTS: dict[str, Any] = {
-    name: OFF if value is None else int(value) for name, value in Limits().model_dump().items()
-} | {"search_size": Settings().search_size, "num_ctx": ModelOptions().num_ctx}
+Finished = Callable[[], Sequence[RunFinished]]
+"""How the latest runs of the customer ended; asked only where it is shown."""
+PRICES = {"in": "Dollars per million in", "out": "Dollars per million out"}
 
 
-def current_settings() -> Settings:
-    """The settings as the sliders stand."""
+def current_settings(model: str = "") -> Settings:
+    """The settings as the sliders stand, with the prices set for ``model``."""
     seed_settings()
-    chosen = {name: st.session_state[name] for name in (*SLIDERS, *CONTEXT, *SWITCHES)}
-    search_size = chosen.pop("search_size")
-    options = replace(ModelOptions(), num_ctx=chosen.pop("num_ctx"), think=chosen.pop("think"))
-    limits = Limits(**{name: None if value == OFF else value for name, value in chosen.items()})
-    return Settings(limits, options, search_size)
+    state = {name: _given(st.session_state[name]) for name in (*SLIDERS, *SWITCHES, *FAULTS)}
+    limits = {name: state[name] for name in (*LIMIT_NAMES, "wrap_up", "replay_writes")}
+    caps = {name.removeprefix("cap_"): state[name] for name in CAPS}
+    return Settings(
+        limits=Limits(**limits),
+        options=replace(ModelOptions(), num_ctx=state["num_ctx"], think=state["think"]),
+        search_size=state["search_size"],
+        prices=current_prices(model),
+        tool_caps={tool: cap for tool, cap in caps.items() if cap is not None},
+        approve_above=state["approve_above"],
+        faults={tool: Fault(state[name]) for name, tool in FAULTS.items() if state[name]},
+    )
+
+
+def current_prices(model: str) -> Prices | None:
+    """What a person said the model takes; None if they said nothing, as of a model that runs here."""
+    read, written = (st.session_state.get(f"price_{way}-{model}") for way in PRICES)
+    if read is None and written is None:
+        return None
+    return Prices(input_per_million=Decimal(str(read or 0)), output_per_million=Decimal(str(written or 0)))
 
 
 @st.fragment
-def draw_limits() -> None:
-    """Draw the presets and a slider for each limit; moving one reruns these alone, never a run under way."""
+def draw_limits(model: str, finished: Finished) -> None:
+    """Draw the presets, a slider for each limit, and what they mean; moving one reruns these alone."""
     seed_settings()
     st.pills("Limits", list(PRESETS), key="preset", on_change=_use_preset, wrap=True, help="Named sets of limits.")
-    names = list(SLIDERS)
-    for name in names[:SHOWN_AT_ONCE]:
-        draw_slider(name)
-    with st.expander("More limits and settings"):
-        for name in names[SHOWN_AT_ONCE:]:
-            draw_slider(name)
-        draw_switch("wrap_up")
+    _draw_sliders(FIRST)
     st.caption(_consequence(current_settings().limits))
+    with st.expander("Budgets", key="budgets"):
+        _draw_sliders(BUDGETS)
+        _draw_prices(model)
+        _draw_sliders(CAPS)
+        draw_switch("wrap_up")
+    with st.expander("Stuck shapes", key="stuck"):
+        _draw_sliders(STUCK)
+        draw_switch("replay_writes")
+    with st.expander("Approval", key="approval"):
+        _draw_sliders(APPROVAL)
+    # Asked and reckoned only while somebody reads it: a slider that is moved must answer at once.
+    questions = st.expander("The three questions", key="questions", on_change="rerun")
+    if questions.open:
+        with questions:
+            draw_questions(answers(current_settings(model), finished()))
+
+
+def draw_faults() -> None:
+    """Draw the fault switchboard; the whole page is drawn again, since it has to say that faults are on."""
+    seed_settings()
+    on = len(current_settings().faults)
+    with st.expander(f"Faults · {on} on" if on else "Faults", key="faults"):
+        st.caption("Make a tool fail on purpose, and see what a run makes of it.")
+        for name, tool in FAULTS.items():
+            st.selectbox(
+                tool, list(FAULT_TEXTS), key=name, format_func=FAULT_TEXTS.__getitem__, bind="query-params"
+            )
+
+
+def draw_questions(found: Iterable[Answer]) -> None:
+    """Draw each question with the lines that answer it."""
+    for answer in found:
+        st.markdown(f"**{answer.question}**")
+        st.caption("\n".join(f"- {safe_label(line, 300)}" for line in answer.lines))
+
+
+def faults_text(faults: Iterable[tuple[str, str]]) -> str:
+    """Which tools have which fault, in words: "check_stock: always breaks"."""
+    return ", ".join(f"{tool}: {FAULT_TEXTS.get(fault, fault)}" for tool, fault in faults)
 
 
 def seed_settings() -> None:
@@ -93,18 +119,21 @@ def seed_settings() -> None:
 
     A slider that the browser has not shown yet has no value of its own; without this it would fall to its lowest.
     """
-    for name, (_, options, _) in (SLIDERS | CONTEXT).items():
-        written = {_shown(option): option for option in options}
+    for name, slider in SLIDERS.items():
+        written = {shown(option): option for option in slider.options}
         st.session_state.setdefault(name, written.get(st.query_params.get(name, ""), DEFAULTS[name]))
     for name in SWITCHES:
         st.session_state.setdefault(name, st.query_params.get(name, "true").lower() != "false")
+    by_text = {text: fault for fault, text in FAULT_TEXTS.items()}
+    for name in FAULTS:
+        st.session_state.setdefault(name, by_text.get(st.query_params.get(name, ""), OFF))
 
 
 def draw_slider(name: str) -> None:
     """Draw the slider of one setting."""
-    label, options, text = (SLIDERS | CONTEXT)[name]
+    label, options, text = SLIDERS[name]
     # The address names what is not the default, so the widget has to know it; a seeded value counts before it.
-    st.select_slider(label, options, DEFAULTS[name], key=name, help=text, format_func=_shown, bind="query-params")
+    st.select_slider(label, options, DEFAULTS[name], key=name, help=text, format_func=shown, bind="query-params")
 
 
 def draw_switch(name: str) -> None:
@@ -113,29 +142,49 @@ def draw_switch(name: str) -> None:
     st.toggle(label, True, key=name, bind="query-params", help=text)
 
 
+def _draw_sliders(names: Iterable[str]) -> None:
+    for name in names:
+        draw_slider(name)
+
+
+def _draw_prices(model: str) -> None:
+    for way, label in PRICES.items():
+        st.number_input(
+            label,
+            min_value=0.0,
+            max_value=1_000.0,
+            value=None,
+            step=0.05,
+            placeholder="off",
+            key=f"price_{way}-{model}",
+            help=f"What {safe_label(model)} takes for a million tokens. Empty for a model that runs here.",
+            persist_state="session",
+        )
+    if st.session_state.max_cost != OFF and current_prices(model) is None:
+        st.caption(f":material/info: The cost limit has no effect: {safe_label(model)} has no price.")
+
+
 def _use_preset() -> None:
     limits = PRESETS.get(st.session_state.preset or "")
-    if limits is None:
-        return
-    for name in SLIDERS.keys() & limits.model_dump().keys():
-        value = getattr(limits, name)
-        st.session_state[name] = OFF if value is None else int(value)
+    if limits:
+        st.session_state.update(slider_values(limits))
+        st.session_state.update(wrap_up=limits.wrap_up, replay_writes=limits.replay_writes)
 
 
-def _shown(option: Any) -> str:
-    return option if option == OFF else f"{option:,}"
+def _given(value: Any) -> Any:
+    return None if value == OFF else value
 
 
 def _consequence(limits: Limits) -> str:
     """What the limits mean together: how a run ends at the latest."""
     ends = []
     if limits.max_steps is not None:
-        calls = limits.max_steps + limits.wrap_up
-        ends.append(f"{calls} model calls{' (wrap-up included)' if limits.wrap_up else ''}")
+        calls = counted(limits.max_steps + limits.wrap_up, "model call")
+        ends.append(f"{calls}{' (wrap-up included)' if limits.wrap_up else ''}")
     if limits.max_tokens is not None:
         ends.append(f"{limits.max_tokens:,} tokens before the wrap-up")
     if limits.max_seconds is not None:
-        ends.append(f"{limits.max_seconds:g} seconds")
+        ends.append(counted(limits.max_seconds, "second"))
     if not ends:
-        return "Nothing but an answer ends a run now."
+        return "No budget of steps, tokens or seconds ends a run now."
     return f"At the latest a run ends after {', or '.join(ends)}."

@@ -33,7 +33,7 @@ def steps_of(events: Sequence[AnyEvent]) -> list[Step]:
                 steps[-1].reply = event
             case "note" | "shop_changed":
                 waiting.append(event)
-            case "tool_finished" | "guard_decision" if steps:
+            case "tool_finished" | "guard_decision" | "approval_requested" | "approval_answered" if steps:
                 steps[-1].after.append(event)
     return steps
 
@@ -62,6 +62,8 @@ def _troubles(step: Step) -> list[str]:
     failed = sum(event.kind == "tool_finished" and not event.ok for event in step.after)
     decided = [event.action for event in step.after if event.kind == "guard_decision"]
     words = ["a guard stopped the run"] if "stop" in decided else ["a guard acted"] if decided else []
+    asked = [event.kind for event in step.after if event.kind in ("approval_requested", "approval_answered")]
+    words += ["waits for a person"] if asked[-1:] == ["approval_requested"] else []
     words += ["the prompt was cut"] if step.reply and step.reply.prompt_cut else []
     return words + (["a call failed"] if failed and not decided else [])
 

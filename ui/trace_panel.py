@@ -1,10 +1,11 @@
 """The steps of a run: what the model was asked, what it said, which calls it made and what came back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
-from agent.trace import AnyEvent, GuardDecision, ModelReply, ToolFinished
+from agent.trace import AnyEvent, ApprovalAnswered, GuardDecision, ModelReply, ToolFinished
 from ui.safe import plain, safe_label, safe_markdown
 from ui.steps import Step, step_icon, step_label, steps_of, tokens_text
 from ui.timings import CACHE_LOST, parts_line, step_parts
@@ -18,6 +19,22 @@ UNUSABLE = {
     "call_in_thinking": "The model wrote a call inside its thinking. It was not run.",
 }
 """Why a whole reply could not be used, in words."""
+NOTES = {
+    "snapshot": "The program told the model how things stand",
+    "corrective": "The program asked the model again",
+    "nudge": "A guard gave the model a hint",
+    "wrap_up": "The program asked for a last word, without tools",
+}
+"""Why the program added something to what the model reads."""
+NOT_RUN = {
+    "guard": "not run: a guard answered it",
+    "unknown_tool": "not run: there is no such tool",
+    "bad_arguments": "not run: the arguments do not fit",
+    "prompt_cut": "not run: the server had cut the prompt",
+    "declined": "not run: a person said no",
+    "run_ended": "not run: the run was over",
+}
+"""Why a call was not run, in words."""
 PROMPT_CUT = "The server cut the prompt: the model did not see all of it, so nothing it asked for was run."
 
 
@@ -78,15 +95,20 @@ def _draw_said(reply: ModelReply, key: str) -> None:
 def _draw_result(event: AnyEvent) -> None:
     match event.kind:
         case "tool_finished":
-            st.code(call_text(event), language="python", wrap_lines=True)
+            st.code(call_text(event.call.name, event.call.arguments), language="python", wrap_lines=True)
             st.code(plain(event.result, SHOWN_CHARS), language=None, wrap_lines=True)
             st.caption(" · ".join(_result_facts(event)))
         case "guard_decision":
             _draw_guard(event)
+        case "approval_requested":
+            st.code(call_text(event.call.name, event.call.arguments), language="python", wrap_lines=True)
+            st.info(f"This call waited for a person: {safe_label(event.reason, 300)}")
+        case "approval_answered":
+            st.info(answer_text(event))
 
 
 def _draw_guard(event: GuardDecision) -> None:
-    what = {"stop": "stopped the run", "nudge": "did not let it run", "replay": "replayed", "block": "blocked it"}
+    what = {"stop": "stopped the run", "nudge": "gave a hint", "replay": "replayed", "block": "blocked it"}
     figures = f"{event.value:,g} against {event.threshold:,g}"
     st.warning(
         f"Guard {safe_label(event.guard)} {what[event.action]}: {safe_label(event.reason, 300)} ({figures})"
@@ -96,23 +118,42 @@ def _draw_guard(event: GuardDecision) -> None:
 def _draw_aside(event: AnyEvent) -> None:
     match event.kind:
         case "note":
-            st.caption(f"The program told the model: {safe_label(event.text, 400)}")
+            st.caption(f"{NOTES[event.purpose]}: {safe_label(event.text, 400)}")
         case "shop_changed":
             st.info(
                 f"The shop changed: {event.resource} is now {safe_label(event.value)} (by {safe_label(event.by)})"
             )
 
 
-def call_text(event: ToolFinished) -> str:
+def answer_text(event: ApprovalAnswered) -> str:
+    """What a person said of a call, and through which channel; safe to show as Markdown."""
+    by = f"({safe_label(event.by)})"
+    if not event.approved:
+        return f"A person said no {by}."
+    if event.arguments is None:
+        return f"A person said yes {by}."
+    return f"A person said yes, with other arguments {by}: {safe_label(arguments_text(event.arguments), 300)}"
+
+
+def arguments_text(arguments: Mapping[str, Any]) -> str:
+    """Arguments as a call is written: ``book_id=7, quantity=1``."""
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
     """A call as it is written, with the arguments as repaired."""
-    arguments = ", ".join(f"{name}={value!r}" for name, value in event.call.arguments.items())
-    return plain(f"{event.call.name}({arguments})", SHOWN_CHARS)
+    return plain(f"{name}({arguments_text(arguments)})", SHOWN_CHARS)
 
 
 def _result_facts(event: ToolFinished) -> list[str]:
-    facts = [f"{event.duration_ms:,.1f} ms" if event.ran else "not run"]
-    if not event.ok:
-        facts.append("failed" if event.ran else "refused")
+    if event.ran:
+        facts = [f"{event.duration_ms:,.1f} ms"]
+        if not event.ok:
+            facts.append("refused: the tool works and says no" if event.refused else "failed")
+    else:
+        facts = [NOT_RUN[event.not_run] if event.not_run else "not run"]
+    if event.doubtful:
+        facts.append("cut off; whether it took effect was not known yet")
     if event.chars_cut:
         facts.append(f"{event.chars_cut:,} characters cut")
     facts += [f"read {fact.resource} v{fact.version}" for fact in event.reads]

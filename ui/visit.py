@@ -1,17 +1,26 @@
 """One browser tab's visit: which customer, which conversation, which model; and what a person does."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 import store
+from agent.agent import Agent
 from agent.conversation import Conversation
 from agent.lease import ConversationBusy
 from agent.runs import Snapshot
+from agent.trace import RunFinished
 from assistant.bookshop import Bookshop
 from assistant.models import OFFLINE, Choice, choose
-from assistant.settings import DEMO_CUSTOMER, PREFERRED_MODEL, BadMessage, checked_message, chosen_model
+from assistant.settings import (
+    DEMO_CUSTOMER,
+    PREFERRED_MODEL,
+    BadMessage,
+    checked_message,
+    chosen_model,
+)
 from lab.scripts import scripted_models
 from ui.opened import OPENED
 from ui.safe import safe_label
@@ -22,6 +31,8 @@ WORD_PAUSE = 0.03
 VISITOR_COOKIE = "visitor"
 OUR_PREFIXES = ("script:", "replay:")
 MOST_MODELS = 200
+MEASURED_RUNS = 20
+"""The latest runs that the averages are of."""
 ADDRESS = "c"
 """The name of the conversation's handle in the address of the page."""
 
@@ -99,27 +110,54 @@ class Visit:
     def ask(self, text: str) -> None:
         """Start a run with a message; one that cannot be answered now stays in the box, and it is said why."""
         if self.snapshot():
-            st.session_state.draft = text
-            st.session_state.notice = "Still answering the last message: wait, or press Stop."
+            self._refuse(text, "Still answering the last message: wait, or press Stop.")
             return
         self.shop.close_lapsed_runs()
         conversation = self.conversation() or self.shop.archive.start(str(self.customer))
-        agent = self.shop.agent(self.choice().model, self.customer, conversation, current_settings())
+        if conversation.run.waiting:
+            self._refuse(text, "A call waits for you: answer it first, or press Stop.")
+            return
+        self.start(self.agent(conversation), conversation, text)
+
+    def stop(self) -> None:
+        """Stop the live run, or the one that waits for a person."""
+        conversation = self.conversation()
+        if conversation is None or self.snapshot() or conversation.run.waiting is None:
+            self.shop.runs.stop(self.handle)
+            return
+        agent = self.shop.agent_of(self.choice().model, self.customer, conversation)
         try:
-            self.shop.runs.start(agent, conversation, checked_message(text), secrets.token_urlsafe(12))
+            self.shop.runs.resume(agent, conversation, None)
+        except ConversationBusy as error:
+            st.session_state.notice = str(error)
+
+    def finished(self) -> Sequence[RunFinished]:
+        """How the customer's latest runs ended."""
+        return self.shop.archive.listing.finished(str(self.customer), MEASURED_RUNS)
+
+    def agent(self, conversation: Conversation) -> Agent:
+        """An agent under the settings as they stand."""
+        choice = self.choice()
+        return self.shop.agent(choice.model, self.customer, conversation, current_settings(choice.name))
+
+    def start(self, agent: Agent, conversation: Conversation, text: str, continues: str | None = None) -> None:
+        """Start a run; what is not sent stays in the box, unless the program wrote it to go on from a run."""
+        message_id = secrets.token_urlsafe(12)
+        try:
+            self.shop.runs.start(agent, conversation, checked_message(text), message_id, continues)
         except (BadMessage, ConversationBusy, store.ShopError) as error:
-            st.session_state.draft, st.session_state.notice = text, str(error)
+            self._refuse("" if continues else text, str(error))
             return
         st.session_state.handle = conversation.handle
+
+    def _refuse(self, text: str, why: str) -> None:
+        """Keep a message that is not sent in the box, and say why."""
+        st.session_state.draft, st.session_state.notice = text, why
 
     def say_notice(self) -> None:
         """Show what a callback had to say, once."""
         if notice := st.session_state.pop("notice", ""):
             st.toast(safe_label(notice, 300))
-
-    def stop(self) -> None:
-        """Stop the live run."""
-        self.shop.runs.stop(self.handle)
 
     def begin_anew(self) -> None:
         """Leave the conversation for a new one; it stays in the archive."""

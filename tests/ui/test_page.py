@@ -1,9 +1,6 @@
 """The page without a browser: what is drawn, and what a person's acts come to."""
 
 import json
-import shutil
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,75 +10,12 @@ from streamlit.testing.v1 import AppTest
 import store
 from agent.limits import PRESETS
 from assistant.bookshop import Bookshop
-from tests.ui.conftest import JOB
+from tests.ui.conftest import JOB, PAGE, handle_of, send, shown, until_idle
+from ui.limits_data import LIMIT_NAMES, OFF
 from ui.opened import OPENED
 from ui.safe import WORD_JOINER
-from ui.sidebar import OFF, SLIDERS
 
-PAGE = Path(__file__).parents[2] / "ui" / "page.py"
-PATIENCE = 30.0
-
-
-@pytest.fixture(scope="session")
-def closed_port() -> Iterator[int]:
-    """A port of this machine that nobody listens on, and nobody else can take."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
-
-
-@pytest.fixture(autouse=True)
-def surroundings(
-    seed_file: Path, tmp_path: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """A shop of its own for every test, opened anew, and no Ollama."""
-    file = shutil.copy(seed_file, tmp_path / "page.db")
-    monkeypatch.setenv("BOOKSHOP_DATABASE_URL", f"sqlite:///{file}")
-    monkeypatch.setenv("BOOKSHOP_MODEL", "offline")
-    monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{closed_port}")
-    OPENED.close()
-    yield
-    OPENED.close()
-
-
-@pytest.fixture
-def shop() -> Bookshop:
-    """The shop that the page has open."""
-    return OPENED.shop()
-
-
-@pytest.fixture
-def page() -> Iterator[AppTest]:
-    """The page as a new visitor finds it; a run that is still live at the end is stopped."""
-    at = AppTest.from_file(str(PAGE), default_timeout=60)
-    at.run()
-    yield at
-    handle = handle_of(at)
-    OPENED.shop().runs.stop(handle)
-    assert OPENED.shop().runs.wait(handle, PATIENCE)
-
-
-def handle_of(at: AppTest) -> str:
-    kept = at.session_state  # which has no get()
-    return str(kept["handle"]) if "handle" in kept else ""
-
-
-def send(at: AppTest, text: str) -> None:
-    """Type a message and run the page until the answer is there."""
-    at.chat_input[0].set_value(text).run()
-    until_idle(at)
-
-
-def until_idle(at: AppTest) -> None:
-    assert OPENED.shop().runs.wait(handle_of(at), PATIENCE)
-    at.run()
-    assert not at.exception
-
-
-def shown(at: AppTest) -> str:
-    """All text of the page's main part, as Markdown."""
-    kinds = ("markdown", "caption", "warning", "info", "error", "code", "text", "subheader", "title")
-    return "\n".join(element.value for kind in kinds for element in at.get(kind))
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 
 def answers(at: AppTest) -> list[str]:
@@ -129,7 +63,7 @@ def test_the_lighthouse_job_shows_its_answer_five_steps_and_the_cart(page: AppTe
     assert len(step_labels(page)) == 5
     assert "add\\_to\\_cart" in step_labels(page)[3]
     assert "**Total \\$16.50**" in shown(page)
-    (copies,) = page.number_input
+    (copies,) = page.main.number_input
     assert (copies.label, copies.value) == ("Copies of The Quiet Orchard", 1)
     assert any("5 steps · 4 tool calls" in caption.value for caption in page.caption)
 
@@ -161,7 +95,7 @@ def test_the_address_names_the_conversation_from_the_first_message_on(page: AppT
 def test_a_cart_is_changed_by_hand(page: AppTest, shop: Bookshop) -> None:
     store.add_to_cart(shop.engine, 1, 7, by="test")
     page.run()
-    page.number_input[0].set_value(3).run()
+    page.main.number_input[0].set_value(3).run()
     assert not page.exception
     assert store.view_cart(shop.engine, 1).lines[0].quantity == 3
     assert "**Total \\$49.50**" in shown(page)
@@ -174,10 +108,10 @@ def test_a_cart_is_changed_by_hand(page: AppTest, shop: Bookshop) -> None:
 def test_a_change_the_shop_refuses_is_said_and_loses_nothing(page: AppTest, shop: Bookshop) -> None:
     store.add_to_cart(shop.engine, 1, 7, 2, by="test")
     page.run()
-    page.number_input[0].set_value(20).run()
+    page.main.number_input[0].set_value(20).run()
     assert not page.exception
     assert any("in stock" in toast.value for toast in page.toast)
-    assert page.number_input[0].value == 2
+    assert page.main.number_input[0].value == 2
     assert store.view_cart(shop.engine, 1).lines[0].quantity == 2
     assert "**Total \\$33.00**" in shown(page)
 
@@ -186,9 +120,9 @@ def test_a_change_refused_twice_is_said_twice(page: AppTest, shop: Bookshop) -> 
     store.add_to_cart(shop.engine, 1, 7, 2, by="test")
     page.run()
     for _ in range(2):
-        page.number_input[0].set_value(20).run()
+        page.main.number_input[0].set_value(20).run()
         assert any("in stock" in toast.value for toast in page.toast)
-        assert page.number_input[0].value == 2
+        assert page.main.number_input[0].value == 2
 
 
 def test_a_line_that_is_gone_meanwhile_is_no_error(page: AppTest, shop: Bookshop) -> None:
@@ -255,13 +189,13 @@ def test_a_preset_moves_every_slider(page: AppTest, preset: str) -> None:
     (presets,) = [group for group in page.get("button_group") if group.label == "Limits"]
     presets.set_value(preset).run()
     assert not page.exception
-    for name in SLIDERS.keys() - {"search_size"}:
+    for name in LIMIT_NAMES:
         wanted = getattr(PRESETS[preset], name)
         assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
 
 
 def test_the_default_sliders_are_the_default_limits(page: AppTest) -> None:
-    for name in SLIDERS.keys() - {"search_size"}:
+    for name in LIMIT_NAMES:
         wanted = getattr(PRESETS["default"], name)
         assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
 

@@ -130,8 +130,8 @@ def test_a_tool_name_of_a_model_is_no_markup() -> None:
     ],
 )
 def test_a_call_is_written_as_it_would_be_made(arguments: dict[str, object], text: str) -> None:
-    assert call_text(finished(**arguments)) == text
+    assert call_text("check_stock", arguments) == text
 
 
 def test_a_long_call_is_cut() -> None:
-    assert len(call_text(finished(query="x" * 10_000))) == 4_000
+    assert len(call_text("check_stock", {"query": "x" * 10_000})) == 4_000

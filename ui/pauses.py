@@ -1,0 +1,124 @@
+"""Where a conversation stands still before it is done: a call waits for a person, or a run was stopped early."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from agent.approving import Approval
+from agent.arguments import BadArguments
+from agent.conversation import Conversation
+from agent.lease import ConversationBusy
+from agent.ledger import Entry
+from agent.shapes import StopReason
+from agent.tools import NoTools
+from agent.trace import ApprovalRequested
+from assistant.bookshop import Bookshop
+from assistant.settings import ANSWER_NOW, CONTINUE, Settings
+from assistant.stopping import LABELS, StopCard, figures, share, stop_card
+from ui.approval_panel import draw_approval
+from ui.stop_panel import Nearness, WaysOn, draw_stop
+from ui.visit import Visit
+
+BUDGET, STUCK, PERSON, MODEL, OURS = (
+    "A budget was used up",
+    "It got nowhere",
+    "A person ended it",
+    "The model gave out",
+    "The program gave out",
+)
+KINDS: dict[StopReason, str] = {
+    "repeated_call": STUCK,
+    "ping_pong": STUCK,
+    "no_new_information": STUCK,
+    "error_streak": STUCK,
+    "cancelled": PERSON,
+    "not_approved": PERSON,
+    "empty_answer": MODEL,
+    "model_unavailable": MODEL,
+    "model_error": MODEL,
+    "interrupted": OURS,
+    "internal_error": OURS,
+}
+"""What kind of stop each is; all others are budgets."""
+
+
+def draw_pause(visit: Visit, conversation: Conversation) -> None:
+    """Draw what the latest run of a conversation needs of a person, if anything."""
+    run = conversation.run
+    if run.waiting:
+        _draw_request(visit, run.waiting)
+    elif run.finished and st.session_state.get("left_alone") != run.run_id:
+        card = _card_of(visit.shop, conversation)
+        if card:
+            _draw_card(visit, card, run.run_id)
+
+
+def answer_request(visit: Visit, call_id: str, *, approved: bool, typed: Mapping[str, str] | None = None) -> None:
+    """Say yes or no to a call that waits, or yes with other arguments; wrong ones change nothing and are said."""
+    conversation = visit.conversation()
+    request = conversation.run.waiting if conversation else None
+    if conversation is None or request is None or request.call.id != call_id:
+        return  # it was answered already, here or in another tab
+    agent = visit.shop.agent_of(visit.choice().model, visit.customer, conversation)
+    tool = next(tool for tool in agent.toolbox.tools if tool.name == request.call.name)
+    try:
+        arguments = None if typed is None else tool.check(typed)[0]
+        visit.shop.runs.resume(agent, conversation, Approval(approved, visit.channel, arguments))
+    except BadArguments as error:
+        st.session_state.approval_error = call_id, str(error)
+    except ConversationBusy as error:
+        st.session_state.notice = str(error)
+
+
+def go_on(visit: Visit, run_id: str, *, tools: bool) -> None:
+    """Go on from a run that stopped early, under the settings as they stand; without tools it answers now."""
+    conversation = visit.conversation()
+    if conversation is None or conversation.run.run_id != run_id or visit.snapshot():
+        return  # it has gone on already, here or in another tab
+    agent = visit.agent(conversation)
+    if tools:
+        visit.start(agent, conversation, CONTINUE, continues=run_id)
+    else:
+        visit.start(replace(agent, toolbox=NoTools(agent.toolbox)), conversation, ANSWER_NOW, continues=run_id)
+
+
+def _draw_request(visit: Visit, request: ApprovalRequested) -> None:
+    call = request.call
+    asked, error = st.session_state.get("approval_error", ("", ""))
+
+    def say(approved: bool, typed: Mapping[str, str] | None) -> None:
+        answer_request(visit, call.id, approved=approved, typed=typed)
+
+    tools = visit.shop.toolbox(visit.customer, "page", Settings()).tools
+    rules = {
+        parameter.name: f"{parameter.description} {parameter.rule[0].upper()}{parameter.rule[1:]}."
+        for tool in tools
+        if tool.name == call.name
+        for parameter in tool.parameters
+    }
+    draw_approval(request, rules, say, error if asked == call.id else "")
+
+
+def _card_of(shop: Bookshop, conversation: Conversation) -> StopCard | None:
+    """The card of the latest run, worked out once a run and not on every rerun."""
+    run_id, card = st.session_state.get("stop_card", ("", None))
+    if run_id != conversation.run.run_id:
+        card = stop_card(shop, conversation.run_events())
+        st.session_state.stop_card = conversation.run.run_id, card
+    return card
+
+
+def _draw_card(visit: Visit, card: StopCard, run_id: str) -> None:
+    ways = WaysOn(
+        more=lambda: go_on(visit, run_id, tools=True),
+        answer_now=lambda: go_on(visit, run_id, tools=False),
+        leave=lambda: st.session_state.update(left_alone=run_id),
+    )
+    title = f"{KINDS.get(card.stop_reason, BUDGET)}."
+    decided = _nearness(card.decided) if card.decided else None
+    draw_stop(title, decided, [_nearness(entry) for entry in card.others], ways, run_id)
+
+
+def _nearness(entry: Entry) -> Nearness:
+    return Nearness(LABELS.get(entry.guard, entry.guard), figures(entry), share(entry))
