@@ -1,6 +1,7 @@
 """Guards: small policies in a list, asked at four moments; silent, or deciding.
 
-A guard looks at the moment and at the run's tally, and keeps no state of its own. To add a policy, write
+A guard looks at the moment and at the run's tally, and keeps no state of its own. It ends a run only after the model
+has read its hint: calls of one reply are all made before that. To add a policy, write
 one class or function of this shape and put it in the list. The budgets are in ``agent.budgets``; here are the
 guards against runs that get nowhere.
 """
@@ -30,7 +31,7 @@ class RepeatedCall:
         if not isinstance(moment, BeforeTool):
             return None
         times, tool = run.progress.repeats[moment.fingerprint] + 1, moment.call.name
-        if self.stop_at and times >= self.stop_at:
+        if self.stop_at and times >= self.stop_at and self.name not in run.just_told:
             return stop(self.name, times, self.stop_at, f"the model asked for the same {tool} call {times} times")
         if self.nudge_at and times >= self.nudge_at:
             why = (
@@ -56,7 +57,7 @@ class PingPong:
             return None
         circle = run.progress.circle(moment.fingerprint)
         calls, more = (circle.calls, 2 * (circle.period - 2)) if circle else (0, 0)
-        if self.stop_at and calls >= self.stop_at + more:
+        if self.stop_at and calls >= self.stop_at + more and self.name not in run.just_told:
             why = f"the model went round in a circle: {calls} calls of the same {circle.period if circle else 0}"
             return stop(self.name, calls, self.stop_at + more, why)
         if self.nudge_at and calls >= self.nudge_at + more:
@@ -77,7 +78,7 @@ class NoNews:
         if not isinstance(moment, AfterTool) or not (moment.finished.ran and moment.finished.ok):
             return None
         stale = run.progress.without_news
-        if self.stop_at and stale >= self.stop_at:
+        if self.stop_at and stale >= self.stop_at and self.name not in run.just_told:
             return stop(self.name, stale, self.stop_at, f"{counted(stale, 'result')} in a row told nothing new")
         if self.nudge_at and stale >= self.nudge_at:
             why = f"GUARD: the last {counted(stale, 'result')} told you nothing new. {WHAT_NOW}"

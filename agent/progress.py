@@ -55,7 +55,7 @@ class Progress:
             return
         self._count_failure(result)
         if result.ok and result.side_effecting:
-            changed = frozenset(change.resource for change in result.changes)
+            changed = frozenset(one.resource for one in (*result.changes, *result.reads))
             self.written[result.fingerprint] = Written(result.result, changed)
             self.forget_reads()
         elif result.ok:

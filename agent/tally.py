@@ -43,6 +43,8 @@ class Tally:
         """Calls of the last reply that have no result yet, by id."""
         self.nudges_of: Counter[str] = Counter()
         """How often each guard has told the model something."""
+        self.just_told: set[str] = set()
+        """Guards that have told the model something it has not read yet."""
         self.hints: dict[str, None] = {}
         """What guards have to say once all calls of the last reply have their results; each thing once."""
         self.effects: list[str] = []
@@ -69,10 +71,11 @@ class Tally:
                 self.corrections += 1
             case "guard_decision" if event.action == "nudge":
                 self.nudges_of[event.guard] += 1
+                self.just_told.add(event.guard)
                 if event.moment == "after_tool":
                     self.hints[event.reason] = None
             case "model_request":
-                self.hints = {}
+                self.hints, self.just_told = {}, set()
                 self.model_calls += 1
                 self.steps += not event.wrap_up
                 self._asked = event.estimated_input_tokens

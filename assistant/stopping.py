@@ -1,12 +1,12 @@
 """Why a run stopped, as a card: what ended it, its value against the threshold, how near the other limits were."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.ledger import Entry, StepLedger, ledger, nearness
 from agent.shapes import StopReason
 from agent.text import written
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, RunFinished
 from assistant.bookshop import Bookshop, guards_under
 from assistant.settings import DEMO_CUSTOMER, Settings
 
@@ -78,11 +78,17 @@ def stop_card(shop: Bookshop, events: Sequence[AnyEvent]) -> StopCard | None:
     end = events[-1] if events else None
     if end is None or end.kind != "run_finished" or end.stop_reason == "done":
         return None
-    entries = nearness(run_ledger(shop, events))
+    entries = [_at_the_end(entry, end) for entry in nearness(run_ledger(shop, events))]
     decided = next((entry for entry in reversed(entries) if entry.action == "stop"), None)
     others = [entry for entry in entries if entry is not decided and entry.guard not in SWITCHES]
     others.sort(key=share, reverse=True)
     return StopCard(end.stop_reason, BECAUSE.get(end.stop_reason, "a guard stopped it"), decided, tuple(others))
+
+
+def _at_the_end(entry: Entry, end: RunFinished) -> Entry:
+    """Steps and calls as they stood at the end: a guard saw them last before the last of them."""
+    value = {"max_steps": end.steps, "max_tool_calls": end.tool_calls}.get(entry.guard)
+    return entry if value is None or entry.action else replace(entry, value=value)
 
 
 def share(entry: Entry) -> float:

@@ -126,8 +126,11 @@ class ShopTools:
         """
         added = store.add_to_cart(self.engine, self.customer, book_id, quantity, by=self._by, key=key)
         outcome = _added(added)
-        # What an earlier call did under this key is told again, but is no change of this one.
-        return outcome.model_copy(update={"changes": []}) if added.replayed else outcome
+        if not added.replayed:
+            return outcome
+        # What an earlier call did under this key is told again: no change of this one, but what was true then.
+        seen = cart_fact(added.cart_total_cents, added.version)
+        return outcome.model_copy(update={"changes": [], "reads": [seen]})
 
     def view_cart(self) -> ToolOutcome:
         """Show what is in the customer's cart now, and the total. Call it before you state either: the customer

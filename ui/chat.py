@@ -9,11 +9,13 @@ from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
 from assistant.grounding import grounding_mark
 from assistant.stopping import BECAUSE
+from ui.caveat_panel import faded
+from ui.caveats import Caveats
 from ui.safe import safe_markdown
 
 
-def draw_history(events: Sequence[AnyEvent], *, skip_run: str = "") -> None:
-    """Draw every message and answer; ``skip_run`` leaves out the run that is still drawn live."""
+def draw_history(events: Sequence[AnyEvent], caveats: Caveats, *, skip_run: str = "") -> None:
+    """Draw every message and answer with its caveats; ``skip_run`` leaves out the run that is still drawn live."""
     run_id, model = "", ""
     for position, event in enumerate(events, start=1):
         match event.kind:
@@ -22,7 +24,8 @@ def draw_history(events: Sequence[AnyEvent], *, skip_run: str = "") -> None:
             case "user_message" if run_id != skip_run:
                 draw_question(event.text)
             case "run_finished" if run_id != skip_run:
-                draw_answer(event, model)
+                draw_answer(event, model, caveats.figures(run_id))
+                caveats.draw(run_id)
                 if mark := grounding_mark(events[:position]):
                     st.caption(f":material/help: {safe_markdown(mark)}")
 
@@ -33,13 +36,16 @@ def draw_question(text: str) -> None:
         st.markdown(safe_markdown(text))
 
 
-def draw_answer(end: RunFinished, model: str) -> None:
-    """Draw an answer, and under it what it took; a run that was stopped never looks like one that was done."""
+def draw_answer(end: RunFinished, model: str, overtaken: Sequence[str] = ()) -> None:
+    """Draw an answer, and under it what it took; a run that was stopped never looks like one that was done.
+
+    Figures that are ``overtaken`` fade.
+    """
     with st.chat_message("assistant"):
         if end.stop_reason != "done":
             reason = BECAUSE.get(end.stop_reason, "a guard stopped it")
             st.warning(f"Not finished: {reason} ({end.stop_reason}).", icon="⚠️")
-        st.markdown(safe_markdown(end.answer))
+        st.markdown(faded(safe_markdown(end.answer), overtaken))
         st.caption(" · ".join(_facts(end, model)))
 
 

@@ -9,6 +9,7 @@ from agent.trace import AnyEvent, RunStarted
 from assistant.report import cart_json
 from ui.cart_panel import draw_cart
 from ui.guards import draw_guards
+from ui.other_channel import draw_other_channel
 from ui.safe import plain, safe_label
 from ui.sidebar import current_settings, faults_text
 from ui.token_chart import draw_token_chart
@@ -32,6 +33,7 @@ def draw_glass(visit: Visit, *, live: bool) -> None:
             st.header("Cart")
             cart = cart_json(store.view_cart(visit.shop.engine, visit.customer))
             draw_cart(cart, visit.change_cart, f"cart-{visit.customer}")
+            draw_other_channel(visit)
         with st.container(border=True):
             st.header("Steps")
             if started:

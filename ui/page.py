@@ -7,10 +7,14 @@ from agent.conversation import Conversation
 from agent.runs import Snapshot
 from assistant.models import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
+from ui.caveats import caveats_of
 from ui.chat import draw_coming, draw_elsewhere, draw_history
+from ui.conversations import draw_conversations
+from ui.freshness_settings import draw_freshness
 from ui.glass import draw_glass
 from ui.lab_page import draw_lab
 from ui.model_panel import draw_models
+from ui.news import draw_news
 from ui.opened import OPENED
 from ui.pauses import draw_pause
 from ui.safe import safe_label
@@ -94,8 +98,10 @@ def draw_sidebar(visit: Visit, choice: Choice, lab: st.Page) -> None:
     st.caption("A shopping assistant whose loop you can see through.")
     st.page_link(lab, label="Lab: models that misbehave", icon=":material/science:")
     st.button("New conversation", on_click=visit.begin_anew, icon=":material/add:", width="stretch")
+    draw_conversations(visit)
     draw_models(choice, visit.model_names(choice.name), visit.choose_model)
     draw_limits(choice.name, visit.finished)
+    draw_freshness()
     draw_faults()
     people = {person.id: person.name for person in store.list_customers(visit.shop.engine)}
     st.selectbox(
@@ -117,10 +123,13 @@ def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice, l
             draw_welcome(visit, choice)
     if conversation:
         with history:
-            draw_history(conversation.events, skip_run=live.run_id if live else "")
+            caveats = caveats_of(visit.shop, visit.customer, conversation)
+            draw_history(conversation.events, caveats, skip_run=live.run_id if live else "")
             if live is None:
                 draw_pause(visit, conversation)
     draw_coming_answer(visit, conversation, live=live is not None)
+    if conversation and live is None:
+        draw_news(visit, conversation)
 
 
 def draw_welcome(visit: Visit, choice: Choice) -> None:

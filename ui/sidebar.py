@@ -18,6 +18,7 @@ from agent.trace import RunFinished
 from assistant.faults import Fault
 from assistant.settings import Settings
 from assistant.three_questions import Answer, answers
+from ui.freshness_settings import current_cure
 from ui.limits_data import (
     APPROVAL,
     BUDGETS,
@@ -54,6 +55,8 @@ def current_settings(model: str = "") -> Settings:
         prices=current_prices(model),
         tool_caps={tool: cap for tool, cap in caps.items() if cap is not None},
         approve_above=state["approve_above"],
+        freshness=current_cure(),
+        meanwhile=st.session_state.get("meanwhile"),
         faults={tool: Fault(state[name]) for name, tool in FAULTS.items() if state[name]},
     )
 

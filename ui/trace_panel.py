@@ -109,7 +109,8 @@ def _draw_result(event: AnyEvent) -> None:
 
 def _draw_guard(event: GuardDecision) -> None:
     what = {"stop": "stopped the run", "nudge": "gave a hint", "replay": "replayed", "block": "blocked it"}
-    figures = f"{event.value:,g} against {event.threshold:,g}"
+    what["correct"] = "corrected the answer"
+    figures = f"{event.value:,.12g} against {event.threshold:,.12g}"
     st.warning(
         f"Guard {safe_label(event.guard)} {what[event.action]}: {safe_label(event.reason, 300)} ({figures})"
     )
@@ -120,9 +121,8 @@ def _draw_aside(event: AnyEvent) -> None:
         case "note":
             st.caption(f"{NOTES[event.purpose]}: {safe_label(event.text, 400)}")
         case "shop_changed":
-            st.info(
-                f"The shop changed: {event.resource} is now {safe_label(event.value)} (by {safe_label(event.by)})"
-            )
+            versions = f"{safe_label(event.resource)} v{event.version_before} → v{event.version_after}"
+            st.info(f"The shop changed: {versions}: {safe_label(event.value)} (by {safe_label(event.by)})")
 
 
 def answer_text(event: ApprovalAnswered) -> str:

@@ -149,6 +149,7 @@ class Visit:
             self._refuse("" if continues else text, str(error))
             return
         st.session_state.handle = conversation.handle
+        st.session_state.pop("meanwhile", None)  # what was planned for this run is under way
 
     def _refuse(self, text: str, why: str) -> None:
         """Keep a message that is not sent in the box, and say why."""
@@ -158,6 +159,10 @@ class Visit:
         """Show what a callback had to say, once."""
         if notice := st.session_state.pop("notice", ""):
             st.toast(safe_label(notice, 300))
+
+    def open(self, handle: str) -> None:
+        """Go to another conversation of this customer."""
+        st.session_state.handle = handle
 
     def begin_anew(self) -> None:
         """Leave the conversation for a new one; it stays in the archive."""
