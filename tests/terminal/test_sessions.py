@@ -97,3 +97,12 @@ def test_a_customer_keeps_one_cart_over_all_conversations(terminal: Command) -> 
     told = terminal("ask", "What is my cart total now?", *OFFLINE).json
     assert told["cart"]["total"] == "16.50"
     assert terminal("ask", "hello", "--customer", 2, *OFFLINE).json["cart"]["lines"] == []
+
+
+def test_a_name_of_broken_bytes_is_a_name_too(terminal: Command) -> None:
+    for turn in (1, 2):
+        told = terminal("ask", "hello", "--session", "caf\udce9", *OFFLINE)
+        assert (told.status, told.json["events"][0]["turn"]) == (0, turn)
+    ended = terminal("continue", "--session", "caf\udcff", "--json")
+    assert ended.status == 2
+    assert ended.complaint
