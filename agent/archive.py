@@ -13,6 +13,7 @@ from agent.listing import Listing, read_events
 from agent.pulse import Pulse
 from agent.saved import FORMAT_VERSION, UnreadableTrace
 from agent.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
+from agent.text import clean
 from agent.trace import AnyEvent
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ class Archive:
 
     def start(self, owner: str, name: str | None = None) -> Conversation:
         """Begin a conversation under a new, unguessable handle; a name this owner has used continues that one."""
-        handle = secrets.token_urlsafe(16)
+        handle, name = secrets.token_urlsafe(16), name and clean(name)
         row = {"handle": handle, "owner": owner, "name": name, "format": FORMAT_VERSION, "created": time.time()}
         try:
             self.transact(lambda db: db.execute(insert(CONVERSATIONS).values(row)))
@@ -91,7 +92,7 @@ class Archive:
 
         Raises UnreadableTrace if a newer version of this program stored it.
         """
-        row = CONVERSATIONS.c
+        row, handle_or_name = CONVERSATIONS.c, clean(handle_or_name)
         named = or_(row.handle == handle_or_name, row.name == handle_or_name)
         with self.engine.connect() as db:
             either = select(row.handle, row.format).where(row.owner == owner, named)
@@ -113,7 +114,7 @@ class Archive:
         """Give a conversation of this owner a name; raises NameTaken if another of theirs has it."""
         mine = update(CONVERSATIONS).where(CONVERSATIONS.c.handle == handle, CONVERSATIONS.c.owner == owner)
         try:
-            self.transact(lambda db: db.execute(mine.values(name=name.strip()[:LONGEST_NAME] or None)))
+            self.transact(lambda db: db.execute(mine.values(name=clean(name).strip()[:LONGEST_NAME] or None)))
         except IntegrityError:
             raise NameTaken from None
 

@@ -99,6 +99,8 @@ class Conversation:
         return found
 
     def _learn(self, fact: Fact, step: int) -> None:
+        if fact.version < self.known_versions.get(fact.resource, 0):
+            return  # an old answer told again takes no knowledge back
         self.seen.setdefault(fact.resource, []).append(Seen(fact, self.run.turn, step))
         self.known_versions[fact.resource] = fact.version
         self.news.pop(fact.resource, None)

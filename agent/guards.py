@@ -1,9 +1,9 @@
 """Guards: small policies in a list, asked at four moments; silent, or deciding.
 
-A guard looks at the moment and at the run's tally, and keeps no state of its own. It ends a run only after the model
-has read its hint: calls of one reply are all made before that. To add a policy, write
+A guard looks at the moment and at the run's tally, and keeps no state of its own. To add a policy, write
 one class or function of this shape and put it in the list. The budgets are in ``agent.budgets``; here are the
-guards against runs that get nowhere.
+guards against runs that get nowhere. They end a run only after the model has read their hint: all calls of one
+reply are made before that.
 """
 
 from dataclasses import dataclass

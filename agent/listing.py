@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 from agent.saved import UnreadableTrace
 from agent.shapes import StopReason
 from agent.tables import CONVERSATIONS, EVENTS, RUNS
+from agent.text import clean
 from agent.trace import EVENT, AnyEvent, RunFinished
 
 
@@ -92,7 +93,7 @@ class Listing:
         """The events of one run of an owner, so far; empty if there is no such run."""
         run = select(RUNS).join(CONVERSATIONS, CONVERSATIONS.c.handle == RUNS.c.handle)
         with self._engine.connect() as db:
-            row = db.execute(run.where(CONVERSATIONS.c.owner == owner, RUNS.c.run_id == run_id)).first()
+            row = db.execute(run.where(CONVERSATIONS.c.owner == owner, RUNS.c.run_id == clean(run_id))).first()
             return read_events(db, row.handle, row.first, row.last) if row else []
 
 

@@ -58,8 +58,8 @@ def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Cave
     latest = next(reversed(ends))
     overtaken = {}
     for run_id, (turn, end) in ends.items():
-        known = [[one for one in seen if one.turn <= turn] for seen in conversation.seen.values()]
-        found = overtaken_now([seen[-1] for seen in known if seen], watch)
+        then = [[one for one in seen if one.turn <= turn] for seen in conversation.seen.values()]
+        found = overtaken_now([seen[-1] for seen in then if seen], watch)
         overtaken[run_id] = [one for one in found if run_id == latest or states(end.answer, one.seen)]
     claims = _claims(shop, customer, conversation, ends[latest][1])
     # What was overtaken after the answer was given is marked as that; it was no false claim.

@@ -33,7 +33,14 @@ def waiting(archive: Archive) -> str:
 
 @pytest.mark.parametrize(
     ("name", "kept"),
-    [("gifts", "gifts"), ("  gifts \n", "gifts"), ("", None), ("   ", None), ("é" * 200, "é" * LONGEST_NAME)],
+    [
+        ("gifts", "gifts"),
+        ("  gifts \n", "gifts"),
+        ("", None),
+        ("   ", None),
+        ("caf\udce9", "caf?"),
+        ("é" * 200, "é" * LONGEST_NAME),
+    ],
 )
 def test_a_conversation_gets_the_name_it_is_given(archive: Archive, name: str, kept: str | None) -> None:
     conversation = archive.start("1")

@@ -166,3 +166,12 @@ def test_another_customers_order_looks_like_no_order(terminal: Command, shop: Bo
         for number in (theirs, 9_876)
     ]
     assert asked[0].replace(str(theirs), "N") == asked[1].replace("9876", "N")
+
+
+def test_a_name_of_broken_bytes_is_a_name_too(terminal: Command) -> None:
+    for turn in (1, 2):
+        told = terminal("ask", "hello", "--session", "caf\udce9", *OFFLINE)
+        assert (told.status, told.json["events"][0]["turn"]) == (0, turn)
+    ended = terminal("continue", "--session", "caf\udcff", "--json")
+    assert ended.status == 2
+    assert ended.complaint
