@@ -1,6 +1,7 @@
 """A real server and a real browser; without Chromium the tests are skipped, or fail where they are required."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -232,5 +233,5 @@ def stop_button(page: Page) -> Locator:
 
 def handle_of(page: Page) -> str:
     """The handle of the page's conversation, which the address names from the first message on."""
-    page.wait_for_url("**?c=*")
+    page.wait_for_url(re.compile(r"[?&]c="))
     return parse_qs(urlsplit(page.url).query)["c"][0]

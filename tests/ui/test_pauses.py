@@ -178,10 +178,10 @@ def test_a_run_that_is_done_has_no_card(page: AppTest) -> None:
 def test_the_ledger_tells_for_each_step_what_every_guard_found(stopped: AppTest, shop: Bookshop) -> None:
     run_id = shop.archive.listing.runs("1")[0].run_id
     assert [box for box in stopped.expander if box.label == "Guards"]
-    assert stopped.dataframe.len == 0
+    assert stopped.table.len == 0
     stopped.session_state[f"guards-{run_id}"] = True
     stopped.run()
-    (table,) = stopped.dataframe
+    (table,) = stopped.table
     rows = {row["Guard"]: row for row in table.value.to_dict("records")}
     assert rows["Steps"]["Step 1"] == "0 of 2"
     assert rows["Steps"]["Step 2"] == "stop 2 of 2"
