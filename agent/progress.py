@@ -55,7 +55,9 @@ class Progress:
             return
         self._count_failure(result)
         if result.ok and result.side_effecting:
-            changed = frozenset(one.resource for one in (*result.changes, *result.reads))
+            changed = frozenset(
+                {change.resource for change in result.changes} | {f.resource for f in result.reads}
+            )
             self.written[result.fingerprint] = Written(result.result, changed)
             self.forget_reads()
         elif result.ok:

@@ -1,25 +1,43 @@
 """Which facts of a conversation the shop has overtaken since they were read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import store
 from agent.conversation import Conversation, Seen
-from agent.shapes import Overtaken
+from agent.shapes import Fact, Overtaken
 from assistant.stating import states
 from assistant.watch import ShopWatch
 
 
 def overtaken_now(seen: Iterable[Seen], watch: ShopWatch) -> list[Overtaken]:
     """Those of these facts whose resource has a newer version and another value now; no change, no mark."""
-    found = []
-    for one in seen:
-        try:
-            now = watch.now(one.fact.resource)
-        except store.NotFound:
-            continue
-        if now.version != one.fact.version and now.value != one.fact.value:
-            found.append(Overtaken(seen=one.fact, turn=one.turn, step=one.step, now=now))
+    facts = list(seen)
+    return overtaken_by(facts, current({one.fact.resource for one in facts}, watch))
+
+
+def overtaken_by(seen: Iterable[Seen], now: Mapping[str, Fact]) -> list[Overtaken]:
+    """The same, where what is true ``now`` is known already, by resource."""
+    return [
+        Overtaken(seen=one.fact, turn=one.turn, step=one.step, now=fact)
+        for one in seen
+        if (fact := now.get(one.fact.resource))
+        and fact.version != one.fact.version
+        and fact.value != one.fact.value
+    ]
+
+
+def _differs(now: Fact, then: Fact) -> bool:
+    return now.version != then.version and now.value != then.value
+
+
+def current(resources: Iterable[str], watch: ShopWatch) -> dict[str, Fact]:
+    """What these resources are now; those that are no more are left out."""
+    found = {}
+    for resource in resources:
+        with suppress(store.NotFound):
+            found[resource] = watch.now(resource)
     return found
 
 

@@ -54,6 +54,11 @@ def model_for(trial: int) -> ScriptedModel:
     return ScriptedModel(play.__name__, play, DEMO_PRICES)  # type: ignore[attr-defined]
 
 
+def remembers_model() -> ScriptedModel:
+    """The one that answers from memory and heeds a cure, new."""
+    return ScriptedModel("remembers", remembers, DEMO_PRICES)
+
+
 def _first_turn(asked: Asked) -> Line:
     adds = [call("add_to_cart", book_id=FIRST_BOOK), call("add_to_cart", book_id=SECOND_BOOK)]
     done = sum(message["role"] == "tool" for message in asked.messages)

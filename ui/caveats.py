@@ -11,7 +11,7 @@ from agent.shapes import Overtaken
 from agent.trace import RunFinished
 from assistant.bookshop import Bookshop
 from assistant.claims import Claim, check_claims
-from assistant.staleness import in_words, overtaken_now
+from assistant.staleness import current, in_words, overtaken_by
 from assistant.stating import states
 from assistant.watch import ShopWatch
 from ui.caveat_panel import draw_claims, draw_marks
@@ -51,7 +51,7 @@ def caveats_of(shop: Bookshop, customer: int, conversation: Conversation) -> Cav
 
 
 def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Caveats:
-    watch = ShopWatch(shop.engine, customer)
+    now = current(conversation.seen, ShopWatch(shop.engine, customer))
     ends = _ends(conversation)
     if not ends:
         return Caveats()
@@ -59,7 +59,7 @@ def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Cave
     overtaken = {}
     for run_id, (turn, end) in ends.items():
         then = [[one for one in seen if one.turn <= turn] for seen in conversation.seen.values()]
-        found = overtaken_now([seen[-1] for seen in then if seen], watch)
+        found = overtaken_by([seen[-1] for seen in then if seen], now)
         overtaken[run_id] = [one for one in found if run_id == latest or states(end.answer, one.seen)]
     claims = _claims(shop, customer, conversation, ends[latest][1])
     # What was overtaken after the answer was given is marked as that; it was no false claim.

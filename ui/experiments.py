@@ -7,12 +7,12 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-from lab.guarding import Row
+from typing import Any
 
 BROKE = "Something of ours broke; the rows that are here are whole."
 
-Rows = Callable[[], Iterator[Row]]
+Rows = Callable[[], Iterator[Any]]
+"""Works out what an experiment shows, one row at a time."""
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class Experiment:
     """An experiment as it stands: the rows so far of ``wanted``, and what went wrong, if anything."""
 
     wanted: int
-    rows: tuple[Row, ...] = ()
+    rows: tuple[Any, ...] = ()
     running: bool = True
     stopping: bool = False
     error: str = ""
@@ -74,9 +74,9 @@ class Experiments:
             self._show(running=False, error=error)
             self._over.set()
 
-    def _show(self, *, row: Row | None = None, **changes: object) -> Experiment:
+    def _show(self, *, row: Any = None, **changes: object) -> Experiment:
         with self._lock:
             last = self._last or Experiment(0, running=False)
-            rows: Sequence[Row] = (*last.rows, row) if row else last.rows
+            rows: Sequence[Any] = (*last.rows, row) if row else last.rows
             self._last = replace(last, rows=tuple(rows), **changes)  # type: ignore[arg-type]
             return self._last

@@ -15,6 +15,7 @@ from ui.guards import draw_guards
 from ui.lab_panel import draw_outcome, draw_rows
 from ui.opened import OPENED
 from ui.safe import safe_label
+from ui.stale_lab import draw_stale_experiment
 from ui.trace_panel import draw_trace
 
 TICK_SECONDS = 0.5
@@ -32,6 +33,7 @@ def draw_lab(shop: Bookshop) -> None:
         "They go through the same loop, tools and database as any other, on fresh copies of the shop."
     )
     draw_guards_experiment(shop)
+    draw_stale_experiment(shop)
 
 
 def draw_guards_experiment(shop: Bookshop) -> None:

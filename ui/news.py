@@ -11,7 +11,7 @@ from ui.visit import Visit
 NEWS_SECONDS = 1.0
 
 
-def draw_news(visit: Visit, conversation: Conversation) -> None:
+def draw_news(visit: Visit, conversation: Conversation | None) -> None:
     """Draw what the shop did that the model does not know yet; a change draws the whole page again."""
     drawn = store.latest_change(visit.shop.engine)
 
@@ -19,7 +19,8 @@ def draw_news(visit: Visit, conversation: Conversation) -> None:
     def tick() -> None:
         if store.latest_change(visit.shop.engine) != drawn:
             st.rerun()
-        watch = ShopWatch(visit.shop.engine, visit.customer)
-        draw_pending(watch.changes(conversation.known_versions))
+        if conversation:
+            watch = ShopWatch(visit.shop.engine, visit.customer)
+            draw_pending(watch.changes(conversation.known_versions))
 
     tick()

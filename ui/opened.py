@@ -75,7 +75,7 @@ class Opened:
     def _forget(self) -> None:
         self._server = Looked(find_server, ServerState())
         self._cards: dict[str, Looked[ModelCard | None]] = {}
-        self.experiments = Experiments()
+        self.experiments, self.stale_experiments = Experiments(), Experiments()
         self.pulls = Pulls(self._pull)
         self.warm_ups = WarmUps(lambda name, options: warm_up(name, None, options))
 
@@ -114,6 +114,7 @@ class Opened:
             for name in self.pulls.running():
                 self.pulls.cancel(name)
             self.experiments.stop()
+            self.stale_experiments.stop()
             self._shop = None
             self._forget()
 

@@ -128,7 +128,7 @@ def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice, l
             if live is None:
                 draw_pause(visit, conversation)
     draw_coming_answer(visit, conversation, live=live is not None)
-    if conversation and live is None:
+    if live is None:
         draw_news(visit, conversation)
 
 

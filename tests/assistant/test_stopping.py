@@ -113,7 +113,7 @@ def test_the_card_has_the_deciding_value_and_the_others_nearest_first(bookshop: 
     assert labelled(card.decided) == "Steps 3 of 3"
     shares = [share(entry) for entry in card.others]
     assert shares == sorted(shares, reverse=True)
-    assert (card.others[0].guard, card.others[0].value) == ("max_tool_calls", 2)
+    assert (card.others[0].guard, card.others[0].value) == ("max_tool_calls", 3)
     assert not {"max_steps", "replay_writes", "unusable_reply"} & {entry.guard for entry in card.others}
 
 
