@@ -45,7 +45,7 @@ def _draw_value(kind: Kind) -> str:
     if kind == "order":
         return str(st.selectbox("Status", store.STATUSES, key="deed_status"))
     if kind == "price":
-        return f"{st.number_input('Dollars', 0.0, 1_000.0, 17.25, 0.25, key='deed_price'):.2f}"
+        return f"{st.number_input('Dollars', 0.0, 1_000.0, 17.25, 0.25, key='deed_dollars'):.2f}"
     return str(st.number_input("Copies", 0, 1_000, 2, key=f"deed_copies_{kind}"))
 
 
