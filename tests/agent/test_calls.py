@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 import store
 from agent.conversation import Conversation
-from agent.models.scripted import call, say
+from agent.models.scripted import ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolError, ToolOutcome
 from assistant.toolbox import ShopTools
 from tests.agent.playing import (
@@ -16,6 +16,7 @@ from tests.agent.playing import (
     RUN,
     SECRET,
     Shelf,
+    agent_for,
     calls,
     of,
     play,
@@ -166,3 +167,16 @@ def test_any_message_id_will_do(engine: Engine, message_id: str) -> None:
         call("add_to_cart", book_id=7), say("x"), toolbox=ShopTools(engine, 1, "t"), message_id=message_id
     )
     assert played.of("tool_finished")[0].ok
+
+
+def test_a_message_sent_again_adds_again_once_its_effect_was_undone(engine: Engine) -> None:
+    conversation, shop = Conversation(), ShopTools(engine, 1, "test")
+    add = call("add_to_cart", book_id=7)
+    play(add, say("Added."), toolbox=shop, conversation=conversation, message_id="m1")
+    model = ScriptedModel("test", [add, add, say("Added.")])
+    for event in agent_for(model, shop).stream(conversation, "Add it.", message_id="m1"):
+        if event.kind == "tool_finished" and event.call.id == "call_2.1.1":
+            store.clear_cart(engine, 1, by="website")
+    first, second = of(conversation.run_events(), "tool_finished")
+    assert (first.ran, first.changes, second.ran) == (True, [], True)
+    assert store.view_cart(engine, 1).lines[0].quantity == 1

@@ -284,6 +284,28 @@ def written(*lines: Line, shelf: Shelf | None = None, **more: Any) -> tuple[Play
 PUT = call("put", what="pen", count=2)
 
 
+# A hint is read before it counts
+
+
+def test_a_hint_in_the_middle_of_a_reply_ends_no_run_before_the_model_has_read_it() -> None:
+    same = calls(*[("look", {"what": "a"})] * 5)
+    heard = play(same, DONE)
+    assert [(each.action, each.value) for each in heard.of("guard_decision")] == [
+        ("nudge", 3), ("nudge", 4), ("nudge", 5),
+    ]  # fmt: skip
+    assert (heard.result.stop_reason, heard.result.tool_calls) == ("done", 2)
+    deaf = play(same, call("look", what="a"), say("So far."))
+    assert deaf.result.stop_reason == "repeated_call"
+
+
+def test_results_without_news_in_one_reply_are_told_before_they_end_a_run() -> None:
+    batch = calls(*[("read", {"text": f"words {n}", "names": "book:7"}) for n in range(6)])
+    heard = at_the_desk(read("first", names="book:7"), batch, DONE)
+    assert (heard.result.stop_reason, heard.result.tool_calls) == ("done", 7)
+    deaf = at_the_desk(read("first", names="book:7"), batch, read("again", names="book:7"), DONE)
+    assert deaf.result.stop_reason == "no_new_information"
+
+
 def test_the_same_write_is_answered_with_the_result_of_then() -> None:
     played, shelf = written(PUT, PUT, DONE)
     first, second = played.of("tool_finished")
