@@ -93,7 +93,7 @@ def figures(entry: Entry) -> str:
     """A value against its threshold, as people write it: "5,123 of 20,000"."""
     if entry.guard == "max_cost":
         return f"${entry.value or 0:.4f} of ${entry.threshold or 0:g}"
-    return f"{entry.value or 0:,g} of {entry.threshold or 0:,g}"
+    return f"{entry.value or 0:,.10g} of {entry.threshold or 0:,.10g}"
 
 
 def labelled(entry: Entry) -> str:

@@ -109,7 +109,7 @@ def _draw_result(event: AnyEvent) -> None:
 
 def _draw_guard(event: GuardDecision) -> None:
     what = {"stop": "stopped the run", "nudge": "gave a hint", "replay": "replayed", "block": "blocked it"}
-    figures = f"{event.value:,g} against {event.threshold:,g}"
+    figures = f"{event.value:,.10g} against {event.threshold:,.10g}"
     st.warning(
         f"Guard {safe_label(event.guard)} {what[event.action]}: {safe_label(event.reason, 300)} ({figures})"
     )
