@@ -28,7 +28,6 @@ SUGGESTIONS = {
 STYLE = """<style>
 .heard { position: absolute; left: -10000px; }
 [data-testid="stMarkdownContainer"] :is(p, li, td) { unicode-bidi: plaintext; text-align: start; }
-[data-testid="stTable"] :is(th, td) { white-space: nowrap; }
 </style>"""
 
 
