@@ -16,6 +16,7 @@ from agent.lease import close_lapsed
 from agent.models import ChatModel
 from agent.moments import Guard
 from agent.runs import Runs
+from agent.tally import Tally
 from agent.tools import Toolbox
 from assistant.faults import FaultyTools
 from assistant.freshness import freshness_of
@@ -41,13 +42,21 @@ class Bookshop:
         """The tools of one customer; ``by`` names who acts in the shop's list of changes."""
         return ShopTools(self.engine, customer_id, by, settings)
 
-    def agent(self, model: ChatModel, customer_id: int, conversation: Conversation, settings: Settings) -> Agent:
-        """An agent for one customer under the given settings."""
+    def agent(
+        self,
+        model: ChatModel,
+        customer_id: int,
+        conversation: Conversation,
+        settings: Settings,
+        run: Tally | None = None,
+    ) -> Agent:
+        """An agent for one customer under the given settings; ``run`` is the one that it goes on with, if any."""
         toolbox: Toolbox = self.toolbox(customer_id, f"assistant {conversation.handle[:6]}", settings)
         if settings.faults:
-            toolbox = FaultyTools(toolbox, settings.faults)
+            toolbox = FaultyTools(toolbox, settings.faults, run.calls_of if run else {})
         if settings.meanwhile:
-            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED)
+            steps = run.steps if run else 0
+            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED, steps)
         return Agent(
             model=model,
             toolbox=toolbox,
@@ -65,7 +74,7 @@ class Bookshop:
         started = conversation.run_events()[0]
         if started.kind != "run_started":
             raise ValueError("the conversation has no run")
-        return self.agent(model, customer_id, conversation, Settings.of(started))
+        return self.agent(model, customer_id, conversation, Settings.of(started), conversation.run)
 
     def conversation(self, customer_id: int, session: str = "") -> Conversation:
         """A conversation of a customer: continued by its handle or its name, begun under a name that is new to

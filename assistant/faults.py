@@ -36,11 +36,16 @@ class Fault(StrEnum):
 
 
 class FaultyTools:
-    """A toolbox some of whose tools have a fault; a write with a fault behind it takes effect all the same."""
+    """A toolbox some of whose tools have a fault; a write with a fault behind it takes effect all the same.
 
-    def __init__(self, toolbox: Toolbox, faults: Mapping[str, Fault]) -> None:
+    ``made`` counts the calls of each tool that a run made before it waited for a person.
+    """
+
+    def __init__(
+        self, toolbox: Toolbox, faults: Mapping[str, Fault], made: Mapping[str, int] | None = None
+    ) -> None:
         self._toolbox, self._faults = toolbox, faults
-        self._calls: Counter[str] = Counter()
+        self._calls = Counter(made or {})
 
     @property
     def tools(self) -> Sequence[Tool]:

@@ -72,7 +72,7 @@ class Plan:
 class Meanwhile:
     """A toolbox during whose run somebody else does something, right before a step.
 
-    What the shop refuses is not done; the run goes on.
+    ``steps`` are those the run has asked for already. What the shop refuses is not done; the run goes on.
     """
 
     toolbox: Toolbox
@@ -80,7 +80,7 @@ class Meanwhile:
     engine: Engine
     customer_id: int
     by: str
-    _asked: int = 0
+    steps: int = 0
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -93,8 +93,8 @@ class Meanwhile:
         return self.toolbox.outcome(key)
 
     def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
-        self._asked += 1
-        if self._asked == self.plan.before_step:
+        self.steps += 1
+        if self.steps == self.plan.before_step:
             with suppress(store.ShopError):
                 self.plan.deed.do(self.engine, self.customer_id, self.by)
         return self.toolbox.changes(known)

@@ -29,7 +29,7 @@ class NothingStopped(store.NotFound):
 
 
 class Desk:
-    """What a command that runs turns works with: the shop, a conversation, and the agent the flags ask for.
+    """What a command that runs turns works with: the shop, a conversation, and what the flags ask for.
 
     ``quiet`` prints no steps and asks nobody.
     """
@@ -38,21 +38,21 @@ class Desk:
         choice = choose(flags.model, scripts=scripted_models())
         self.shop, self.flags, self.conversation, self.quiet = shop, flags, conversation, quiet
         self._model = choice.model
-        self.agent = shop.agent(choice.model, flags.customer, conversation, flags.settings)
         self._say("\n  ".join([choice.why, *choice.commands]))
 
     def ask(self, text: str) -> AgentResult:
         """Run one turn; Ctrl-C ends the turn, not its record."""
-        return self._turn(self.agent, text, None)
+        return self._turn(self._agent(), text, None)
 
     def go_on(self, *, tools: bool) -> AgentResult:
         """Go on from the conversation's latest run; without tools it answers now. NothingStopped if it is done."""
         run = self.conversation.run
         if not run.finished or not run.run_id or self._last_reason() == "done":
             raise NothingStopped
+        agent = self._agent()
         if tools:
-            return self._turn(self.agent, CONTINUE, run.run_id)
-        return self._turn(replace(self.agent, toolbox=NoTools(self.agent.toolbox)), ANSWER_NOW, run.run_id)
+            return self._turn(agent, CONTINUE, run.run_id)
+        return self._turn(replace(agent, toolbox=NoTools(agent.toolbox)), ANSWER_NOW, run.run_id)
 
     def show(self, result: AgentResult, *, as_json: bool) -> None:
         """Print what came of a turn; why it stopped goes to stderr."""
@@ -64,6 +64,10 @@ class Desk:
         out().print(result.answer, markup=False)
         if card := stop_card(self.shop, result.trace):
             draw_stop_card(err(), card, self.conversation.handle)
+
+    def _agent(self) -> Agent:
+        """A new agent for each turn, so that what is planned for a run happens in every one."""
+        return self.shop.agent(self._model, self.flags.customer, self.conversation, self.flags.settings)
 
     def _turn(self, agent: Agent, text: str, continues: str | None) -> AgentResult:
         if self.conversation.run.waiting:  # since before this command: it goes on under its own settings

@@ -90,6 +90,7 @@ def draw_shop(lab: st.Page) -> None:
         draw_input(visit, stoppable=live is not None or waiting)
     visit.say_notice()
     status = "Answering." if live else st.session_state.pop("status", "")
+    status = "A call waits for your yes or no." if waiting else status
     spoken.html(f'<div class="heard" role="status" aria-live="polite">{status}</div>')  # for screen readers
 
 
@@ -154,7 +155,7 @@ def draw_coming_answer(visit: Visit, conversation: Conversation | None, *, live:
         if live:
             snapshot = visit.snapshot()
             if snapshot is None:
-                st.session_state.status = "It is no longer answering."
+                st.session_state.status = "The answer is there."
                 st.rerun()
             draw_coming(snapshot)
         elif open_elsewhere:

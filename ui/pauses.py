@@ -20,14 +20,16 @@ from ui.approval_panel import draw_approval
 from ui.stop_panel import Nearness, WaysOn, draw_stop
 from ui.visit import Visit
 
-BUDGET, STUCK, PERSON, MODEL, OURS = (
+BUDGET, ROOM, STUCK, PERSON, MODEL, OURS = (
     "A budget was used up",
+    "There was no room left",
     "It got nowhere",
     "A person ended it",
     "The model gave out",
     "The program gave out",
 )
 KINDS: dict[StopReason, str] = {
+    "context_window": ROOM,
     "repeated_call": STUCK,
     "ping_pong": STUCK,
     "no_new_information": STUCK,

@@ -66,7 +66,7 @@ def _draw_choice(shop: Bookshop, *, running: bool) -> None:
         _start(lambda: try_cures(shop, many, ROUNDS), most)
 
     with st.container(horizontal=True):
-        st.button("Try every cure", on_click=start_one, key="stale_one", disabled=running, type="primary")
+        st.button("Try every cure", on_click=start_one, key="stale_one", disabled=running)
         st.button(f"Repeat it: {most} trials", on_click=start_many, key="stale_many", disabled=running)
         if running:
             st.button("Stop", on_click=OPENED.stale_experiments.stop, key="stale_stop")

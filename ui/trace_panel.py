@@ -35,6 +35,14 @@ NOT_RUN = {
     "run_ended": "not run: the run was over",
 }
 """Why a call was not run, in words."""
+ACTIONS = {
+    "stop": "stopped the run",
+    "nudge": "gave a hint",
+    "replay": "replayed",
+    "block": "blocked it",
+    "correct": "corrected the answer",
+}
+"""What a guard did, in words."""
 PROMPT_CUT = "The server cut the prompt: the model did not see all of it, so nothing it asked for was run."
 
 
@@ -108,11 +116,9 @@ def _draw_result(event: AnyEvent) -> None:
 
 
 def _draw_guard(event: GuardDecision) -> None:
-    what = {"stop": "stopped the run", "nudge": "gave a hint", "replay": "replayed", "block": "blocked it"}
-    what["correct"] = "corrected the answer"
-    figures = f"{event.value:,.12g} against {event.threshold:,.12g}"
+    figures = f"{event.value:,.10g} against {event.threshold:,.10g}"
     st.warning(
-        f"Guard {safe_label(event.guard)} {what[event.action]}: {safe_label(event.reason, 300)} ({figures})"
+        f"Guard {safe_label(event.guard)} {ACTIONS[event.action]}: {safe_label(event.reason, 300)} ({figures})"
     )
 
 

@@ -131,6 +131,20 @@ def test_an_answer_that_comes_too_late_does_nothing(waiting: AppTest, shop: Book
     assert kinds(shop).count("approval_answered") == 1
 
 
+def test_an_answer_to_an_older_request_is_none_to_the_one_that_waits_now(waiting: AppTest, shop: Bookshop) -> None:
+    again = AppTest.from_file(str(PAGE), default_timeout=60)
+    again.query_params["c"] = handle_of(waiting)
+    again.run()
+    press(again, "No")
+    again.select_slider(key="approve_above").set_value(Decimal(0)).run()
+    send(again, JOB)
+    assert "May this call run?" in headings(again)
+    press(waiting, "Yes")
+    assert in_cart(shop) == []
+    assert kinds(shop)[-1] == "approval_requested"
+    assert "May this call run?" in headings(waiting)
+
+
 def test_a_stopped_run_shows_its_limit_and_how_near_the_others_were(stopped: AppTest) -> None:
     assert "Why it stopped" in headings(stopped)
     assert "A budget was used up." in shown(stopped)

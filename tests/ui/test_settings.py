@@ -145,3 +145,11 @@ def test_the_worst_case_goes_by_the_runs_of_this_customer(page: AppTest) -> None
     assert "1,000 jobs a day cost $" in questions(page)
     page.selectbox(key="customer").set_value(2).run()
     assert "No runs measured yet" in questions(page)
+
+
+def test_a_price_belongs_to_its_model_and_is_remembered(page: AppTest) -> None:
+    page.number_input(key="price_in-offline").set_value(2.5).run()
+    page.selectbox(key="model").set_value("qwen3:4b").run()
+    assert page.number_input(key="price_in-qwen3:4b").value is None
+    page.selectbox(key="model").set_value("offline").run()
+    assert page.number_input(key="price_in-offline").value == 2.5

@@ -1,18 +1,29 @@
 """The steps of a run, as they are grouped and worded."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 
 from agent.conversation import Conversation
-from agent.shapes import ModelFault, Timings, ToolCall, Usage
-from agent.trace import AnyEvent, GuardDecision, ModelReply, ModelRequest, Note, ShopChanged, ToolFinished
+from agent.shapes import ModelFault, NotRun, Timings, ToolCall, Usage
+from agent.trace import (
+    AnyEvent,
+    ApprovalAnswered,
+    ApprovalRequested,
+    GuardDecision,
+    ModelReply,
+    ModelRequest,
+    Note,
+    ShopChanged,
+    ToolFinished,
+)
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from lab.scripts import scripted_models
 from tests.ui.conftest import JOB
 from ui.safe import WORD_JOINER
-from ui.trace_panel import Step, call_text, step_label, steps_of
+from ui.trace_panel import NOT_RUN, NOTES, Step, answer_text, call_text, step_label, steps_of
 
 
 def request(step: int = 1, *, wrap_up: bool = False) -> ModelRequest:
@@ -135,3 +146,33 @@ def test_a_call_is_written_as_it_would_be_made(arguments: dict[str, object], tex
 
 def test_a_long_call_is_cut() -> None:
     assert len(call_text("check_stock", {"query": "x" * 10_000})) == 4_000
+
+
+def test_every_reason_for_a_call_that_was_not_run_and_every_note_has_words() -> None:
+    assert NOT_RUN.keys() == set(get_args(NotRun))
+    assert NOTES.keys() == set(get_args(Note.model_fields["purpose"].annotation))
+
+
+def test_a_step_whose_call_waits_says_so_until_it_is_answered() -> None:
+    call = ToolCall(id="call_1", name="add_to_cart", arguments={"book_id": 7})
+    asked = ApprovalRequested(step=1, call=call, reason="The cart would come to $16.50.", elapsed_ms=1.0)
+    said = ApprovalAnswered(step=1, call_id="call_1", approved=True, by="test")
+    (waiting,) = steps_of([request(), reply("add_to_cart"), asked])
+    (answered,) = steps_of([request(), reply("add_to_cart"), asked, said])
+    assert "waits for a person" in step_label(waiting)
+    assert "waits for a person" not in step_label(answered)
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"approved": True}, "A person said yes (website ab12)."),
+        ({"approved": False}, "A person said no (website ab12)."),
+        (
+            {"approved": True, "arguments": {"quantity": 2}},
+            "A person said yes, with other arguments (website ab12): ",
+        ),
+    ],
+)
+def test_what_a_person_said_of_a_call_is_told_with_its_channel(more: dict[str, object], text: str) -> None:
+    assert answer_text(ApprovalAnswered(step=1, call_id="c", by="website ab12", **more)).startswith(text)
