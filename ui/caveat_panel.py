@@ -1,6 +1,7 @@
 """What is to be said under an answer: facts the shop has overtaken since, and which of its claims hold."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -8,10 +9,11 @@ import streamlit as st
 from ui.safe import safe_label
 
 VERDICTS = {
-    "backed": (":material/check_circle:", "holds"),
-    "contradicted": (":material/error:", "does not hold"),
-    "unchecked": (":material/help:", "not checked"),
+    "backed": (":material/check_circle:", "holds", "hold"),
+    "contradicted": (":material/error:", "does not hold", "do not hold"),
+    "unchecked": (":material/help:", "not checked", "not checked"),
 }
+"""The icon of each verdict, and how one claim and how several are said to be."""
 MOST_CLAIMS = 12
 
 
@@ -34,14 +36,15 @@ def draw_claims(claims: Sequence[Mapping[str, str]], key: str) -> None:
     rest = [claim for claim in claims if claim["verdict"] != "contradicted"]
     if not rest:
         return
-    counts = [
-        f"{sum(claim['verdict'] == verdict for claim in claims)} {words}"
-        for verdict, (_, words) in VERDICTS.items()
-        if any(claim["verdict"] == verdict for claim in claims)
+    counts = Counter(claim["verdict"] for claim in claims)
+    summary = [
+        f"{counts[name]} {one if counts[name] == 1 else more}"
+        for name, (_, one, more) in VERDICTS.items()
+        if counts[name]
     ]
-    with st.expander(f"Claims: {', '.join(counts)}", type="compact", key=f"claims-{key}"):
+    with st.expander(f"Claims: {', '.join(summary)}", type="compact", key=f"claims-{key}"):
         for claim in rest[:MOST_CLAIMS]:
-            icon, words = VERDICTS[claim["verdict"]]
+            icon, words, _ = VERDICTS[claim["verdict"]]
             st.caption(f"{icon} {words.capitalize()}: {_words(claim)}")
 
 

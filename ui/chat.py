@@ -24,10 +24,11 @@ def draw_history(events: Sequence[AnyEvent], caveats: Caveats, *, skip_run: str 
             case "user_message" if run_id != skip_run:
                 draw_question(event.text)
             case "run_finished" if run_id != skip_run:
-                draw_answer(event, model, caveats.figures(run_id))
-                caveats.draw(run_id)
-                if mark := grounding_mark(events[:position]):
-                    st.caption(f":material/help: {safe_markdown(mark)}")
+                with st.chat_message("assistant"):
+                    draw_answer(event, model, caveats.figures(run_id))
+                    caveats.draw(run_id)
+                    if mark := grounding_mark(events[:position]):
+                        st.caption(f":material/help: {safe_markdown(mark)}")
 
 
 def draw_question(text: str) -> None:
@@ -41,12 +42,11 @@ def draw_answer(end: RunFinished, model: str, overtaken: Sequence[str] = ()) -> 
 
     Figures that are ``overtaken`` fade.
     """
-    with st.chat_message("assistant"):
-        if end.stop_reason != "done":
-            reason = BECAUSE.get(end.stop_reason, "a guard stopped it")
-            st.warning(f"Not finished: {reason} ({end.stop_reason}).", icon="⚠️")
-        st.markdown(faded(safe_markdown(end.answer), overtaken))
-        st.caption(" · ".join(_facts(end, model)))
+    if end.stop_reason != "done":
+        reason = BECAUSE.get(end.stop_reason, "a guard stopped it")
+        st.warning(f"Not finished: {reason} ({end.stop_reason}).", icon="⚠️")
+    st.markdown(faded(safe_markdown(end.answer), overtaken))
+    st.caption(" · ".join(_facts(end, model)))
 
 
 def draw_coming(snapshot: Snapshot) -> None:

@@ -97,7 +97,7 @@ def draw_shop(lab: st.Page) -> None:
 def draw_sidebar(visit: Visit, choice: Choice, lab: st.Page) -> None:
     st.title("Glass Bookshop")
     st.caption("A shopping assistant whose loop you can see through.")
-    st.page_link(lab, label="Lab: models that misbehave", icon=":material/science:")
+    st.page_link(lab, label="Lab: misbehaving models, stale facts", icon=":material/science:")
     st.button("New conversation", on_click=visit.begin_anew, icon=":material/add:", width="stretch")
     draw_conversations(visit)
     draw_models(choice, visit.model_names(choice.name), visit.choose_model)

@@ -54,7 +54,7 @@ def test_the_next_answer_is_stale_is_marked_and_its_claim_does_not_hold(page: Ap
 def test_what_holds_is_told_on_demand(page: AppTest) -> None:
     send(page, JOB)
     (claims,) = [box.label for box in page.expander if box.label.startswith("Claims")]
-    assert claims == "Claims: 2 holds"
+    assert claims == "Claims: 2 hold"
 
 
 def test_a_change_is_pending_until_the_model_hears_of_it(page: AppTest, shop: Bookshop) -> None:
