@@ -12,6 +12,7 @@ Message = dict[str, Any]
 """One chat message in Ollama's shape: role, content, and thinking, tool_calls or tool_name where they apply."""
 
 UNCALIBRATED_CHARS_PER_TOKEN = 4.0
+CORRECTED = "Corrected by the program:"
 MESSAGE_OVERHEAD_CHARS = 16  # role marks and separators of the chat template
 
 
@@ -54,6 +55,9 @@ class History:
                 if self._stamps:
                     self._stamped[len(self._messages)] = facts_of(event)
                 self._append(_tool_message(event, stamped(event) if self._stamps else event.result))
+            case "guard_decision" if event.action == "correct":
+                # The user read it above the answer; unless the model reads it too, it builds on what was wrong.
+                self._append({"role": "assistant", "content": f"{CORRECTED} {event.reason}"})
             case "shop_changed" if self._stamps:
                 self._mark_overtaken(event)
             case "run_finished":

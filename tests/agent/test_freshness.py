@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine
 
 import store
@@ -221,6 +222,33 @@ def test_a_wrap_up_is_corrected_too(engine: Engine) -> None:
     _, events = turn(engine, conversation, look, say("It is $16.50."), cure=VERIFY, max_steps=1)
     assert (events[-1].stop_reason, events[-1].answer_by) == ("max_steps", "program")
     assert events[-1].answer.startswith("Corrected by the program:")
+
+
+@pytest.mark.parametrize("wrap_up", [True, False])
+def test_an_answer_that_cannot_be_asked_for_again_is_corrected_all_the_same(engine: Engine, wrap_up: bool) -> None:
+    conversation = Conversation()
+    turn(engine, conversation, ADD, say("$16.50"), cure=VERIFY)
+    changed(engine)
+    model, events = turn(engine, conversation, say("It is $16.50."), cure=VERIFY, max_steps=1, wrap_up=wrap_up)
+    assert (events[-1].stop_reason, len(model.requests)) == ("done", 1)
+    assert events[-1].answer.startswith("Corrected by the program: It is total $33.00.")
+
+
+def test_the_model_reads_a_correction_in_the_next_turn(engine: Engine, archive: Archive) -> None:
+    conversation = archive.start("1")
+    for lines in ((ADD, say("$16.50")), (say("It is $16.50."),)):
+        kept = Limits()
+        guards = [*guards_for(kept), FreshAnswer(correct)]
+        agent = Agent(ScriptedModel("t", lines), ShopTools(engine, 1, "a"), "", guards, kept, freshness=VERIFY)
+        with lease(archive, conversation) as run_id:
+            agent.run(conversation, TOTAL, run_id=run_id)
+        changed(engine)
+    again = archive.find("1", conversation.handle)
+    assert again
+    assert again.history.messages() == conversation.history.messages()
+    assert again.history.messages()[-1] == {
+        "role": "assistant", "content": "Corrected by the program: It is total $33.00.",
+    }  # fmt: skip
 
 
 def test_a_change_while_the_model_writes_counts(engine: Engine) -> None:
