@@ -47,7 +47,7 @@ class Bookshop:
         if settings.faults:
             toolbox = FaultyTools(toolbox, settings.faults)
         if settings.meanwhile:
-            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED)
+            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED, conversation)
         return Agent(
             model=model,
             toolbox=toolbox,
