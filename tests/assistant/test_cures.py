@@ -59,6 +59,16 @@ def test_after_a_change_the_answer_depends_on_the_cure(
     assert (result.answer, result.tool_calls, result.stop_reason) == (answer, calls, "done")
 
 
+def test_a_price_that_equals_an_earlier_total_is_no_overtaken_total(bookshop: Bookshop) -> None:
+    adds = [call("add_to_cart", book_id=number) for number in (7, 9)]
+    said = "I added The Quiet Orchard ($16.50) and Constable Brack Says Nothing ($10.50) to your cart."
+    agent = bookshop.agent(
+        ScriptedModel("t", [*adds, say(said)]), 1, Conversation(), Settings(freshness=Cure.VERIFY)
+    )
+    result = agent.run(Conversation(), "Add both.")
+    assert (result.answer, result.model_calls) == (said, 3)
+
+
 def test_only_instruct_has_view_cart_and_says_to_read_again(bookshop: Bookshop) -> None:
     for cure in Cure:
         started = told(bookshop, cure, change=False).trace[0]
