@@ -44,6 +44,14 @@ _HEDGE = re.compile(
 )
 
 
+class Amount(NamedTuple):
+    """A sum of money, and where it stands in a text."""
+
+    start: int
+    end: int
+    cents: int
+
+
 def sentences(answer: str) -> Iterator[str]:
     """The sentences of an answer, without the marks of bold and code."""
     for sentence in _SENTENCE.split(re.sub(r"[*`]", "", answer)):
@@ -62,19 +70,24 @@ def states_as_current(answer: str, seen: Fact, now: Fact) -> bool:
 
 
 def _gives_total(sentence: str, seen: Fact) -> bool:
-    """Whether a sentence gives an amount as that of the cart: not of an order, of a book, or of the past."""
+    wanted = _cents(seen)
+    if any(amount.cents == wanted for amount in totals(sentence)):
+        return True
+    return wanted == 0 and _EMPTY.search(sentence) is not None and not PAST.search(sentence)
+
+
+def totals(sentence: str) -> Iterator[Amount]:
+    """The amounts that a sentence gives as that of the cart now: not of an order, of a book, or of the past."""
     if _ORDER.search(sentence):
-        return False
-    found, wanted = list(_amounts(sentence)), _cents(seen)
+        return
+    found = list(amounts(sentence))
     ends = [0, *(amount.end for amount in found)]
     for last, amount, next_ in zip(ends, found, [*found[1:], None], strict=False):
         clause_end = _clause_end(sentence, amount.end)
         before = sentence[last : amount.start]
         after = sentence[amount.end : min(clause_end, next_.start) if next_ else clause_end]
-        clause = _CLAUSE.split(before)[-1] + after
-        if amount.cents == wanted and not PAST.search(clause) and _is_total(before, after):
-            return True
-    return wanted == 0 and _EMPTY.search(sentence) is not None and not PAST.search(sentence)
+        if not PAST.search(_CLAUSE.split(before)[-1] + after) and _is_total(before, after):
+            yield amount
 
 
 def _is_total(before: str, after: str) -> bool:
@@ -118,29 +131,23 @@ def states(text: str, fact: Fact) -> bool:
     if fact.resource == "cart":
         wanted = _cents(fact)
         empty = wanted == 0 and re.search(r"\bempty\b", text, re.I) is not None
-        return empty or any(amount.cents == wanted for amount in _amounts(text))
+        return empty or any(amount.cents == wanted for amount in amounts(text))
     figure = fact.value.removesuffix(" copies").removesuffix(" copy")
     if fact.resource.startswith("stock") and figure == "0" and _NONE_LEFT.search(text):
         return True
     return re.search(rf"(?<![\w.,]){re.escape(figure)}(?!\w|[.,]\d)", text, re.I) is not None
 
 
-class _Amount(NamedTuple):
-    start: int
-    end: int
-    cents: int
-
-
-def _amounts(text: str) -> Iterator[_Amount]:
+def amounts(text: str) -> Iterator[Amount]:
     """The sums of money in a text: "$16.50", "$33", "16.50", "16,50 €", "1,234.50", "20 dollars"."""
     for found in _AMOUNT.finditer(text):
         mark, whole, cents, unit = found.groups()
         if mark or unit or (cents and len(cents) == 2):
-            yield _Amount(*found.span(), 100 * int(whole.replace(",", "")) + int((cents or "0").ljust(2, "0")))
+            yield Amount(*found.span(), 100 * int(whole.replace(",", "")) + int((cents or "0").ljust(2, "0")))
 
 
 def _cents(fact: Fact) -> int | None:
-    return next((amount.cents for amount in _amounts(fact.value)), None)
+    return next((amount.cents for amount in amounts(fact.value)), None)
 
 
 def _clause_end(sentence: str, start: int) -> int:
