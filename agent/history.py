@@ -28,6 +28,8 @@ class History:
         self._stamps = False
         self._stamped: dict[int, Mapping[str, int]] = {}
         """The versions that the tool message at a place was stamped with."""
+        self._changed: dict[str, ShopChanged] = {}
+        """The latest change of each resource: runs without stamps hear of changes, but mark nothing."""
         self.size = 0
         """Characters of all messages, to estimate tokens from."""
         self.digest = ""
@@ -40,6 +42,8 @@ class History:
             case "run_started":
                 self._stamps = event.stamps
                 self._instruct(event.instructions)
+                for change in self._changed.values() if self._stamps else ():
+                    self._mark_overtaken(change)
             case "user_message":
                 self._forget_thinking()
                 self._append({"role": "user", "content": event.text})
@@ -58,8 +62,10 @@ class History:
             case "guard_decision" if event.action == "correct":
                 # The user read it above the answer; unless the model reads it too, it builds on what was wrong.
                 self._append({"role": "assistant", "content": f"{CORRECTED} {event.reason}"})
-            case "shop_changed" if self._stamps:
-                self._mark_overtaken(event)
+            case "shop_changed":
+                self._changed[event.resource] = event
+                if self._stamps:
+                    self._mark_overtaken(event)
             case "run_finished":
                 self._wrapping_up = False
                 if event.answer_by == "program" and not self._ends_with_assistant():

@@ -158,6 +158,20 @@ def test_stamped_results_carry_time_and_version_and_are_marked_in_place_once(eng
     assert stamped(conversation) == marked
 
 
+def test_what_changed_while_stamps_were_off_is_marked_when_they_are_on_again(engine: Engine) -> None:
+    conversation, cure = Conversation(), Freshness(stamps=True)
+    turn(engine, conversation, ADD, say("$16.50"), cure=cure)
+    changed(engine)
+    turn(engine, conversation, say("Hm."))
+    assert "[OVERTAKEN" not in stamped(conversation)[0]
+    _, events = turn(engine, conversation, say("Hm."), cure=cure)
+    assert stamped(conversation)[0].count("[OVERTAKEN: cart") == 1
+    assert [request.prefix_kept for request in of(events, "model_request")] == [False]
+    again = Conversation(events=conversation.events)
+    assert again.history.messages() == conversation.history.messages()
+    assert (again.history.size, again.history.digest) == (conversation.history.size, conversation.history.digest)
+
+
 def test_a_result_marked_before_it_was_sent_loses_no_cache(engine: Engine) -> None:
     conversation = Conversation()
     model = ScriptedModel("test", [STOCK, say("9")])
