@@ -113,6 +113,19 @@ def test_the_snapshot_comes_once_after_the_history_and_counts_as_read(engine: En
     assert "note" not in kinds(events)
 
 
+def test_a_change_there_and_back_is_not_told(engine: Engine) -> None:
+    conversation, cure = Conversation(), Freshness(tell=tell)
+    turn(engine, conversation, STOCK, ADD, say("$16.50"), cure=cure)
+    for quantity in (2, 1):
+        changed(engine, quantity)
+    _, events = turn(engine, conversation, say("$16.50"), cure=cure)
+    assert [event.kind for event in events].count("shop_changed") == 2
+    assert "note" not in kinds(events)
+    changed(engine)
+    _, events = turn(engine, conversation, say("$33.00"), cure=cure)
+    assert [note.text for note in of(events, "note")] == ["cart total $33.00"]
+
+
 def test_a_snapshot_tells_what_was_heard_before_the_cure_was_chosen(engine: Engine) -> None:
     conversation = Conversation()
     turn(engine, conversation, ADD, say("$16.50"))
