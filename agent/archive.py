@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Select, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agent.conversation import Conversation
@@ -92,16 +92,19 @@ class Archive:
 
         Raises UnreadableTrace if a newer version of this program stored it.
         """
-        row, handle_or_name = CONVERSATIONS.c, clean(handle_or_name)
-        named = or_(row.handle == handle_or_name, row.name == handle_or_name)
         with self.engine.connect() as db:
-            either = select(row.handle, row.format).where(row.owner == owner, named)
-            found = db.execute(either.order_by(row.handle != handle_or_name)).first()
+            found = db.execute(_called(owner, handle_or_name)).first()
             if found is None:
                 return None
             if found.format != FORMAT_VERSION:
                 raise UnreadableTrace(f"This conversation has format {found.format}; update this program.")
             return self._conversation(found.handle, read_events(db, found.handle))
+
+    def handle(self, owner: str, handle_or_name: str) -> str | None:
+        """The handle of the conversation that ``find`` would load, also where it cannot be read."""
+        with self.engine.connect() as db:
+            found = db.execute(_called(owner, handle_or_name)).first()
+            return found.handle if found else None
 
     def length(self, owner: str, handle: str) -> int | None:
         """How many events a conversation of this owner has; None if there is no such conversation."""
@@ -163,6 +166,13 @@ class Archive:
             db.execute(_KEEP, rows)
 
         self.transact(write)
+
+
+def _called(owner: str, handle_or_name: str) -> Select[tuple[str, int]]:
+    """Picks an owner's conversations of this handle or name; a handle comes before a name that looks like it."""
+    row, wanted = CONVERSATIONS.c, clean(handle_or_name)
+    named = or_(row.handle == wanted, row.name == wanted)
+    return select(row.handle, row.format).where(row.owner == owner, named).order_by(row.handle != wanted)
 
 
 def _transact_on(engine: Engine) -> Transact:

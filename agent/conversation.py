@@ -78,8 +78,13 @@ class Conversation:
                 self.doubtful.pop(event.late_key or "", None)
                 self.known_versions[event.resource] = event.version_after
                 if event.now:
-                    fact = Fact(resource=event.resource, version=event.version_after, value=event.now)
-                    self.news[event.resource] = fact
+                    known = self.seen.get(event.resource)
+                    self.news[event.resource] = Fact(
+                        resource=event.resource,
+                        version=event.version_after,
+                        value=event.now,
+                        name=known[-1].fact.name if known else "",
+                    )
             case "note":
                 for fact in event.reads:
                     self._learn(fact, event.step)

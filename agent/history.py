@@ -12,6 +12,7 @@ Message = dict[str, Any]
 """One chat message in Ollama's shape: role, content, and thinking, tool_calls or tool_name where they apply."""
 
 UNCALIBRATED_CHARS_PER_TOKEN = 4.0
+CORRECTED = "Corrected by the program:"
 MESSAGE_OVERHEAD_CHARS = 16  # role marks and separators of the chat template
 
 
@@ -27,6 +28,8 @@ class History:
         self._stamps = False
         self._stamped: dict[int, Mapping[str, int]] = {}
         """The versions that the tool message at a place was stamped with."""
+        self._changed: dict[str, ShopChanged] = {}
+        """The latest change of each resource: runs without stamps hear of changes, but mark nothing."""
         self.size = 0
         """Characters of all messages, to estimate tokens from."""
         self.digest = ""
@@ -39,6 +42,8 @@ class History:
             case "run_started":
                 self._stamps = event.stamps
                 self._instruct(event.instructions)
+                for change in self._changed.values() if self._stamps else ():
+                    self._mark_overtaken(change)
             case "user_message":
                 self._forget_thinking()
                 self._append({"role": "user", "content": event.text})
@@ -54,8 +59,13 @@ class History:
                 if self._stamps:
                     self._stamped[len(self._messages)] = facts_of(event)
                 self._append(_tool_message(event, stamped(event) if self._stamps else event.result))
-            case "shop_changed" if self._stamps:
-                self._mark_overtaken(event)
+            case "guard_decision" if event.action == "correct":
+                # The user read it above the answer; unless the model reads it too, it builds on what was wrong.
+                self._append({"role": "assistant", "content": f"{CORRECTED} {event.reason}"})
+            case "shop_changed":
+                self._changed[event.resource] = event
+                if self._stamps:
+                    self._mark_overtaken(event)
             case "run_finished":
                 self._wrapping_up = False
                 if event.answer_by == "program" and not self._ends_with_assistant():

@@ -21,7 +21,10 @@ def to_an_end(turn: Turn) -> Yields[None]:
     except Paused:
         return
     except Stop as stop:
-        yield from end_early(turn, stop)
+        if turn.sent_back:
+            yield from turn.finish_by_model("done", turn.sent_back)
+        else:
+            yield from end_early(turn, stop)
     except Cancelled:
         yield from end_early(turn, Stop("cancelled", "you stopped it"))
 
@@ -41,6 +44,7 @@ def steps(turn: Turn) -> Yields[None]:
         if reply.incomplete:
             raise Stop("model_error", "the model's reply broke off")
         if reply.tool_calls:
+            turn.sent_back = ""
             yield from act_on(turn, reply.tool_calls)
             continue
         if turn.freshness.correct:
@@ -48,6 +52,7 @@ def steps(turn: Turn) -> Yields[None]:
         overtaken = tuple(turn.conversation.overtaken())
         objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply, tuple(turn.tools), overtaken))
         if objection:
+            turn.sent_back = turn.sent_back if reply.unusable else reply.text
             yield turn.write(Note, purpose="corrective", text=objection.reason)
             if reply.unusable == "cut_by_length":
                 allow_longer_answer(turn)

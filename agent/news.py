@@ -7,8 +7,16 @@ from agent.turn import Turn, Yields
 def hear_news(turn: Turn) -> Yields[None]:
     """Record what has changed of what this conversation knows; the model reads it only where a cure tells it."""
     yield from hear_changes(turn)
-    news = list(turn.conversation.news.values())
-    if news and turn.freshness.tell:
+    if not turn.freshness.tell:
+        return
+    known = turn.conversation.seen
+    # A change there and back, or a reset that left a thing as it was, is none to the model.
+    news = [
+        fact
+        for resource, fact in turn.conversation.news.items()
+        if resource not in known or known[resource][-1].fact.value != fact.value
+    ]
+    if news:
         yield turn.write(Note, purpose="snapshot", text=turn.freshness.tell(news), reads=news)
 
 

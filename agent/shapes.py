@@ -116,11 +116,15 @@ NotRun = Literal["guard", "unknown_tool", "bad_arguments", "prompt_cut", "declin
 
 
 class Fact(Shape):
-    """What a tool read: a resource (``cart``, ``stock:7``, ``order:1001``), its version, its value in words."""
+    """What a tool read: a resource (``cart``, ``stock:7``, ``order:1001``), its version, its value in words.
+
+    ``name`` is what people call the resource, where that is more than its kind and number.
+    """
 
     resource: str
     version: int
     value: str
+    name: str = ""
 
 
 class Overtaken(Shape):

@@ -16,5 +16,5 @@ def stamped(result: ToolFinished) -> str:
 
 
 def overtaken_mark(change: ShopChanged) -> str:
-    """What is added below a stamped result that no longer holds."""
-    return f"\n[OVERTAKEN: {change.resource} has changed since and is now v{change.version_after}]"
+    """What is added below a stamped result that no longer holds; what it tells of may have changed again."""
+    return f"\n[OVERTAKEN: {change.resource} has changed since, with v{change.version_after}]"

@@ -10,6 +10,7 @@ from agent.cancel import Cancel, Cancelled, Runner
 from agent.closing import program_answer
 from agent.conversation import Conversation
 from agent.freshness import Freshness
+from agent.history import CORRECTED
 from agent.limits import Limits
 from agent.meter import Estimate
 from agent.models import ChatModel, Delta, ModelOptions
@@ -25,7 +26,7 @@ Yields = Generator[AnyEvent | Delta, None, T]
 """A part of the loop: yields events and deltas, returns a T."""
 
 
-CORRECTED, THE_MODELS = "Corrected by the program:", "The model had answered, with what was true before:"
+THE_MODELS = "The model had answered, with what was true before:"
 BACKSTOP = 2
 """Steps beyond the limit; getting there means that a guard is missing from the list."""
 
@@ -39,7 +40,8 @@ class Turn:
     """What one user message is answered with; the only writer of its run.
 
     ``wrapping_up`` is set once the steps are over and the model is asked one last time, without tools;
-    ``enlarged`` once an answer was cut off and more room was given.
+    ``enlarged`` once an answer was cut off and more room was given; ``sent_back`` is an answer that a guard wants
+    to have anew: it is the answer after all if no other comes.
     """
 
     model: ChatModel
@@ -53,6 +55,7 @@ class Turn:
     freshness: Freshness = field(default_factory=Freshness)
     wrapping_up: bool = False
     enlarged: bool = False
+    sent_back: str = ""
     runner: Runner = field(default_factory=Runner)
     """Where the tools run."""
 

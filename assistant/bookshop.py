@@ -55,8 +55,7 @@ class Bookshop:
         if settings.faults:
             toolbox = FaultyTools(toolbox, settings.faults, run.calls_of if run else {})
         if settings.meanwhile:
-            steps = run.steps if run else 0
-            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED, steps)
+            toolbox = Meanwhile(toolbox, settings.meanwhile, self.engine, customer_id, SCRIPTED, conversation)
         return Agent(
             model=model,
             toolbox=toolbox,

@@ -1,6 +1,7 @@
 """What the calls of a conversation show, as the claim check needs it: books by title, adds, orders read."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ class Evidence:
     def books_in(self, sentence: str) -> Mapping[str, int]:
         """The known books that a sentence names; of two titles where one is part of the other, the longer."""
         text = sentence.casefold()
-        named = {title: book_id for title, book_id in self.books.items() if title in text}
+        named = {title: book_id for title, book_id in self.books.items() if _names(text, title)}
         return {
             title: book_id
             for title, book_id in named.items()
@@ -66,8 +67,14 @@ def _learn(evidence: Evidence, event: ToolFinished, added: list[AddedBook], plac
 
 
 def _rows(data: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    books = data.get("books")
-    return [row for row in books if isinstance(row, dict)] if isinstance(books, list) else [data]
+    rows = data.get("books", data.get("lines"))
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else [data]
+
+
+def _names(text: str, title: str) -> bool:
+    """Whether a text holds a title whole; one that is a number is not meant where things are counted or paid."""
+    counted = r"(?!\s+(?:cop|in stock|left|available|books?|pages?))" if title.isdecimal() else ""
+    return re.search(rf"(?<![\w$.,-]){re.escape(title)}(?![\w]|[.,]\d){counted}", text) is not None
 
 
 def _data(result: str) -> dict[str, Any]:

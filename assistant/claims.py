@@ -16,7 +16,7 @@ import store
 from agent.shapes import Shape
 from agent.trace import AnyEvent
 from assistant.claim_evidence import Evidence, evidence_of
-from assistant.stating import PAST, sentences
+from assistant.stating import PAST, sentences, totals
 
 Verdict = Literal["backed", "contradicted", "unchecked"]
 
@@ -24,20 +24,27 @@ _AMOUNT = re.compile(r"(?<![\w.,])\$\s?(\d{1,6}(?:,\d{3})*\.\d{2})(?!\d)|(?<![\w
 _BOUND = re.compile(
     r"\b(?:under|below|less than|over|above|more than|budget(?: of)?|up to|at most)\s*\$?\s*$", re.I
 )
-_TOTAL = re.compile(
-    r"\b(?:total|sum|subtotal|cart (?:is|comes|stands)|comes to|owe|pay|in all|altogether)\b", re.I
-)
 _ADDED = re.compile(
-    r"\b(?:i|we)(?:['’]ve| have)?\s+(?:\w+\s+)?(?:added|put|placed)\b|\b(?:has|have) been (?:added|put|placed)\b|"
+    r"\b(?P<who>i|we)(?:['’]ve| have)?\s+(?:\w+\s+)?(?:added|put|placed(?=.*\b(?:cart|basket)))\b|"
+    r"\b(?:has|have) been (?:added|put|placed(?=.*\b(?:cart|basket)))\b"
+    r"(?!\s+(?:to|in|on)\s+(?!(?:your|the) (?:\w+ )?(?:cart|basket)))|"
     r"\badded\b[^.!?]*\bto (?:your|the) (?:cart|basket)\b|"
     r"\bis (?:now |already )?in (?:your|the) (?:cart|basket)\b",
     re.I,
 )
 _NOT = re.compile(
-    r"\b(?:not|n['’]t|cannot|unable|nothing|never|without|if|would|could|shall|will)\b|n['’]t\b", re.I
+    r"\b(?:not|n['’]t|cannot|unable|nothing|never|without|if|once|would|could|shall|will)\b|n['’]t\b", re.I
 )
 _COUNT = re.compile(r"(?<![\w.,$#-])(\d{1,6})\s+(?:cop(?:y|ies)\b|in stock\b|left\b|available\b)", re.I)
 _NONE_LEFT = re.compile(r"\b(?:out of stock|sold out|no copies|none left)\b", re.I)
+_REASON = re.compile(
+    r"[;:(]|,\s(?:another|an?|also|the other|who)\b|\bto (?:your|the) (?:cart|basket)\b|"
+    r"\b(?:instead|in place|rather|because|since|as|but|which|while|although|though|after|when|by)\b",
+    re.I,
+)
+_TO_COME = re.compile(
+    r"\b(?:will|to (?:be|get)|should|can|may|could|would|until|before|once|when|if)\b[^.;,]*$", re.I
+)
 _STATUS = re.compile(rf"\b({'|'.join(store.STATUSES)})\b", re.I)
 _ORDER = re.compile(r"\b[Oo]-?(\d{1,10})\b|\border (?:number )?#?(\d{1,10})\b", re.I)
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "a": 1, "an": 1}
@@ -79,18 +86,32 @@ class _Checker:
 
     def _added(self, sentence: str) -> Claim:
         """An "added" claim holds if a call put this book there, in this turn or an earlier one."""
-        named = self.evidence.books_in(sentence)
+        named, held = (
+            self.evidence.books_in(sentence),
+            {x.title.casefold(): x.quantity for x in self._cart().lines},
+        )
+        calls = [*self.evidence.added, *self.evidence.added_before]
+        fitting = [call for call in calls if not named or call.title.casefold() in named]
+        done = {call.title.casefold() for call in fitting} | set(held)
+        if missing := [title for title in self._said_to_be_added(sentence) if title not in done]:
+            why = f"no call of this conversation added {missing[0] if fitting else 'it'}"
+            return Claim(text=sentence, verdict="contradicted", why=why)
         wanted = _QUANTITY.search(sentence)
-        for added in (*self.evidence.added, *self.evidence.added_before):
-            if named and added.title.casefold() not in named:
-                continue
-            if wanted and len(named) <= 1 and _number(wanted[1]) != added.quantity:
-                why = f"a call added {added.quantity} × {added.title}"
+        if fitting and wanted and len(named) <= 1:
+            counts = {call.quantity for call in fitting} | {sum(call.quantity for call in fitting)}
+            if _number(wanted[1]) not in counts | {held.get(title, 0) for title in named}:
+                why = f"a call added {fitting[0].quantity} × {fitting[0].title}"
                 return Claim(text=sentence, verdict="contradicted", why=why)
-            return Claim(text=sentence, verdict="backed", why=f"add_to_cart in {added.place}")
-        if set(named) & {line.title.casefold() for line in self._cart().lines}:
+        if fitting:
+            return Claim(text=sentence, verdict="backed", why=f"add_to_cart in {fitting[0].place}")
+        if set(named) & set(held):
             return Claim(text=sentence, verdict="backed", why="the cart holds it now")
         return Claim(text=sentence, verdict="contradicted", why="no call of this conversation added it")
+
+    def _said_to_be_added(self, sentence: str) -> Iterable[str]:
+        """The titles after "I added": all of them, but not those of a reason, as in "because ... is sold out"."""
+        found = _ADDED.search(sentence)
+        return self.evidence.books_in(_REASON.split(sentence[found.end() :])[0]) if found and found["who"] else ()
 
     def _amount(self, sentence: str, found: re.Match[str]) -> Claim:
         text = found[1] or found[2]
@@ -98,10 +119,12 @@ class _Checker:
         shown = f"${text}"
         if _BOUND.search(sentence[: found.start()]) or PAST.search(sentence):
             return Claim(text=shown, verdict="unchecked", why="a bound, or of the past")
-        prices = {Decimal(cents) / 100 for cents in self._prices(named.values())}
+        prices = [Decimal(cents) / 100 for cents in self._prices(named.values())]
         if amount in prices:
             return Claim(text=shown, verdict="backed", why="a price in the catalog now")
-        if _TOTAL.search(sentence):
+        if len(prices) > 1 and amount == sum(prices):
+            return Claim(text=shown, verdict="backed", why="the prices of these books together")
+        if any(total.start <= found.start() < total.end for total in totals(sentence)):
             total = Decimal(self._cart().total_cents) / 100
             verdict: Verdict = "backed" if amount == total else "contradicted"
             return Claim(text=f"total {shown}", verdict=verdict, why=f"the cart's total is ${total:.2f} now")
@@ -127,7 +150,8 @@ class _Checker:
         yield Claim(text=f"{stock.title}: {text}", verdict=verdict, why=f"{stock.in_stock} in stock now")
 
     def _status(self, sentence: str) -> Iterator[Claim]:
-        status, number = _STATUS.search(sentence), _ORDER.search(sentence)
+        told = (one for one in _STATUS.finditer(sentence) if not _TO_COME.search(sentence[: one.start()]))
+        status, number = next(told, None), _ORDER.search(sentence)
         if status is None or (number is None and len(self.evidence.orders) != 1) or PAST.search(sentence):
             return
         order_id = int(number[1] or number[2]) if number else next(iter(self.evidence.orders))

@@ -60,7 +60,8 @@ def correction(answer: str, overtaken: Sequence[Overtaken]) -> str:
 
 def _subject(fact: Fact) -> str:
     kind, _, number = fact.resource.partition(":")
-    return {"stock": f"the stock of book {number}", "order": f"order O-{number}"}.get(kind, "the cart")
+    book = f"{fact.name} (book {number})" if fact.name else f"book {number}"
+    return {"stock": f"the stock of {book}", "order": f"order O-{number}"}.get(kind, "the cart")
 
 
 def _now(fact: Fact) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from sqlalchemy import Engine
 
 import store
+from agent.conversation import Conversation
 from agent.shapes import ToolCall
 from agent.tools import Tool, Toolbox, ToolOutcome
 from agent.trace import ShopChanged
@@ -72,7 +73,7 @@ class Plan:
 class Meanwhile:
     """A toolbox during whose run somebody else does something, right before a step.
 
-    ``steps`` are those the run has asked for already. What the shop refuses is not done; the run goes on.
+    What the shop refuses is not done; the run goes on.
     """
 
     toolbox: Toolbox
@@ -80,7 +81,7 @@ class Meanwhile:
     engine: Engine
     customer_id: int
     by: str
-    steps: int = 0
+    conversation: Conversation
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -93,11 +94,15 @@ class Meanwhile:
         return self.toolbox.outcome(key)
 
     def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
-        self.steps += 1
-        if self.steps == self.plan.before_step:
+        if self._at_begin_of_step() and self.conversation.run.steps + 1 == self.plan.before_step:
             with suppress(store.ShopError):
                 self.plan.deed.do(self.engine, self.customer_id, self.by)
         return self.toolbox.changes(known)
+
+    def _at_begin_of_step(self) -> bool:
+        """Whether a request comes next: a cure also asks what has changed once there is an answer."""
+        last = self.conversation.events[-1]
+        return last.kind != "model_reply" or last.error is not None
 
 
 def _copies(text: str) -> int:

@@ -28,10 +28,6 @@ def overtaken_by(seen: Iterable[Seen], now: Mapping[str, Fact]) -> list[Overtake
     ]
 
 
-def _differs(now: Fact, then: Fact) -> bool:
-    return now.version != then.version and now.value != then.value
-
-
 def current(resources: Iterable[str], watch: ShopWatch) -> dict[str, Fact]:
     """What these resources are now; those that are no more are left out."""
     found = {}

@@ -71,7 +71,7 @@ def stock_fact(stock: store.Stock) -> Fact:
     """The stock of a book as a fact: "15 copies"."""
     number = stock.in_stock
     value = f"{number} {'copy' if number == 1 else 'copies'}"
-    return Fact(resource=f"stock:{stock.book_id}", version=stock.version, value=value)
+    return Fact(resource=f"stock:{stock.book_id}", version=stock.version, value=value, name=stock.title)
 
 
 def order_fact(order: store.OrderStatus) -> Fact:

@@ -1,7 +1,7 @@
 """Conversations: listed, renamed, deleted and exported."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.table import Table
@@ -73,21 +73,16 @@ def sessions_delete(
 def sessions_export(session: Session, customer: Customer = DEMO_CUSTOMER, database: Database = None) -> None:
     """Print a conversation with every event as one JSON document."""
     with shop_at(database) as shop:
-        conversation = shop.archive.find(str(customer), session)
-    if conversation is None:
-        raise _no_such(session)
+        conversation = shop.archive.find(str(customer), session) or _no_such(session)
     typer.echo(dump_events(conversation.events))
 
 
 def _handle(shop: Bookshop, customer: int, session: str) -> str:
-    for one in shop.archive.listing.conversations(str(customer)):
-        if session in (one.handle, one.name):
-            return one.handle
-    raise _no_such(session)
+    return shop.archive.handle(str(customer), session) or _no_such(session)
 
 
-def _no_such(session: str) -> store.NotFound:
-    return store.NotFound(f'there is no conversation "{short(session, 60)}"; see: bookshop sessions list')
+def _no_such(session: str) -> NoReturn:
+    raise store.NotFound(f'there is no conversation "{short(session, 60)}"; see: bookshop sessions list')
 
 
 def _json(one: ConversationSummary) -> dict[str, Any]:

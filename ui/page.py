@@ -14,7 +14,7 @@ from ui.freshness_settings import draw_freshness
 from ui.glass import draw_glass
 from ui.lab_page import draw_lab
 from ui.model_panel import draw_models
-from ui.news import draw_news
+from ui.news import draw_live_news, draw_news
 from ui.opened import OPENED
 from ui.pauses import draw_pause
 from ui.safe import safe_label
@@ -117,6 +117,7 @@ def draw_sidebar(visit: Visit, choice: Choice, lab: st.Page) -> None:
 
 def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice, live: Snapshot | None) -> None:
     """Draw the history, then the answer that is coming."""
+    drawn = store.latest_change(visit.shop.engine)  # before the caveats, or one that comes meanwhile is missed
     # Both stay in their place, drawn or not: an element that takes another's place shows as a faded ghost.
     welcome, history = st.container(), st.container()
     if conversation is None and live is None:
@@ -130,7 +131,7 @@ def draw_chat(visit: Visit, conversation: Conversation | None, choice: Choice, l
                 draw_pause(visit, conversation)
     draw_coming_answer(visit, conversation, live=live is not None)
     if live is None:
-        draw_news(visit, conversation)
+        draw_news(visit, conversation, drawn)
 
 
 def draw_welcome(visit: Visit, choice: Choice) -> None:
@@ -158,6 +159,7 @@ def draw_coming_answer(visit: Visit, conversation: Conversation | None, *, live:
                 st.session_state.status = "The answer is there."
                 st.rerun()
             draw_coming(snapshot)
+            draw_live_news(visit, conversation, snapshot)
         elif open_elsewhere:
             if visit.has_news():
                 st.rerun()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine
 
 import store
@@ -112,6 +113,19 @@ def test_the_snapshot_comes_once_after_the_history_and_counts_as_read(engine: En
     assert "note" not in kinds(events)
 
 
+def test_a_change_there_and_back_is_not_told(engine: Engine) -> None:
+    conversation, cure = Conversation(), Freshness(tell=tell)
+    turn(engine, conversation, STOCK, ADD, say("$16.50"), cure=cure)
+    for quantity in (2, 1):
+        changed(engine, quantity)
+    _, events = turn(engine, conversation, say("$16.50"), cure=cure)
+    assert [event.kind for event in events].count("shop_changed") == 2
+    assert "note" not in kinds(events)
+    changed(engine)
+    _, events = turn(engine, conversation, say("$33.00"), cure=cure)
+    assert [note.text for note in of(events, "note")] == ["cart total $33.00"]
+
+
 def test_a_snapshot_tells_what_was_heard_before_the_cure_was_chosen(engine: Engine) -> None:
     conversation = Conversation()
     turn(engine, conversation, ADD, say("$16.50"))
@@ -155,6 +169,20 @@ def test_stamped_results_carry_time_and_version_and_are_marked_in_place_once(eng
     changed(engine, 3)
     turn(engine, conversation, say("Hm."), cure=cure)
     assert stamped(conversation) == marked
+
+
+def test_what_changed_while_stamps_were_off_is_marked_when_they_are_on_again(engine: Engine) -> None:
+    conversation, cure = Conversation(), Freshness(stamps=True)
+    turn(engine, conversation, ADD, say("$16.50"), cure=cure)
+    changed(engine)
+    turn(engine, conversation, say("Hm."))
+    assert "[OVERTAKEN" not in stamped(conversation)[0]
+    _, events = turn(engine, conversation, say("Hm."), cure=cure)
+    assert stamped(conversation)[0].count("[OVERTAKEN: cart") == 1
+    assert [request.prefix_kept for request in of(events, "model_request")] == [False]
+    again = Conversation(events=conversation.events)
+    assert again.history.messages() == conversation.history.messages()
+    assert (again.history.size, again.history.digest) == (conversation.history.size, conversation.history.digest)
 
 
 def test_a_result_marked_before_it_was_sent_loses_no_cache(engine: Engine) -> None:
@@ -221,6 +249,33 @@ def test_a_wrap_up_is_corrected_too(engine: Engine) -> None:
     _, events = turn(engine, conversation, look, say("It is $16.50."), cure=VERIFY, max_steps=1)
     assert (events[-1].stop_reason, events[-1].answer_by) == ("max_steps", "program")
     assert events[-1].answer.startswith("Corrected by the program:")
+
+
+@pytest.mark.parametrize("wrap_up", [True, False])
+def test_an_answer_that_cannot_be_asked_for_again_is_corrected_all_the_same(engine: Engine, wrap_up: bool) -> None:
+    conversation = Conversation()
+    turn(engine, conversation, ADD, say("$16.50"), cure=VERIFY)
+    changed(engine)
+    model, events = turn(engine, conversation, say("It is $16.50."), cure=VERIFY, max_steps=1, wrap_up=wrap_up)
+    assert (events[-1].stop_reason, len(model.requests)) == ("done", 1)
+    assert events[-1].answer.startswith("Corrected by the program: It is total $33.00.")
+
+
+def test_the_model_reads_a_correction_in_the_next_turn(engine: Engine, archive: Archive) -> None:
+    conversation = archive.start("1")
+    for lines in ((ADD, say("$16.50")), (say("It is $16.50."),)):
+        kept = Limits()
+        guards = [*guards_for(kept), FreshAnswer(correct)]
+        agent = Agent(ScriptedModel("t", lines), ShopTools(engine, 1, "a"), "", guards, kept, freshness=VERIFY)
+        with lease(archive, conversation) as run_id:
+            agent.run(conversation, TOTAL, run_id=run_id)
+        changed(engine)
+    again = archive.find("1", conversation.handle)
+    assert again
+    assert again.history.messages() == conversation.history.messages()
+    assert again.history.messages()[-1] == {
+        "role": "assistant", "content": "Corrected by the program: It is total $33.00.",
+    }  # fmt: skip
 
 
 def test_a_change_while_the_model_writes_counts(engine: Engine) -> None:

@@ -9,6 +9,7 @@ from agent.conversation import Conversation
 from agent.models.scripted import Line, ScriptedModel, call, say
 from assistant.bookshop import Bookshop
 from assistant.claims import Claim, check_claims
+from assistant.freshness import Cure
 from assistant.settings import Settings
 
 ORCHARD = call("add_to_cart", book_id=7)
@@ -144,3 +145,66 @@ def test_another_customers_order_is_no_order(bookshop: Bookshop) -> None:
 def test_any_answer_can_be_checked(bookshop: Bookshop, answer: str) -> None:
     found: list[Any] = check_claims(answer, (), (), bookshop.engine, 1)
     assert all(claim.verdict != "backed" for claim in found)
+
+
+HOLT = call("search_books", query="The Last Lighthouse")
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("I added The Quiet Orchard and The Last Lighthouse to your cart.", "contradicted"),
+        ("The Last Lighthouse is sold out, so I added The Quiet Orchard.", "backed"),
+        ("I added The Quiet Orchard instead of The Last Lighthouse.", "backed"),
+        ("I added The Quiet Orchard to your cart since The Last Lighthouse is sold out.", "backed"),
+        ("I added The Quiet Orchard, another novel by the author of The Last Lighthouse.", "backed"),
+        ("I added The Quiet Orchard (by the author of The Last Lighthouse).", "backed"),
+    ],
+)
+def test_each_title_that_is_said_to_be_added_counts(bookshop: Bookshop, answer: str, verdict: str) -> None:
+    assert verdicts(claims_of(bookshop, HOLT, ORCHARD, say(answer)))[0] == verdict
+
+
+def test_two_adds_of_a_book_back_their_sum(bookshop: Bookshop) -> None:
+    adds = (ORCHARD, call("add_to_cart", book_id=7, quantity=2))
+    for count, verdict in (("3", "backed"), ("2", "backed"), ("four", "contradicted")):
+        claims = claims_of(bookshop, *adds, say(f"I added {count} copies of The Quiet Orchard."))
+        assert verdicts(claims) == [verdict]
+        store.clear_cart(bookshop.engine, 1, by="test")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Once added to your cart, it is yours.",
+        "Both have been added to your wish list.",
+        "Your order has been placed.",
+        "There are 417 copies of something.",
+        "Order O-1001 will be delivered soon.",
+    ],
+)
+def test_what_only_looks_like_a_claim_is_not_contradicted(bookshop: Bookshop, answer: str) -> None:
+    claims = claims_of(bookshop, call("search_books", query="417"), say(answer))
+    assert "contradicted" not in verdicts(claims)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Your cart total is $33.00: 2 × The Quiet Orchard at $16.50 each.",
+        "Your cart total is $33.00 (2 × $16.50).",
+        "The Quiet Orchard is in your cart.",
+        "The total of order O-1001 is $23.64.",
+    ],
+)
+def test_the_lines_of_a_cart_that_was_read_contradict_nothing(bookshop: Bookshop, answer: str) -> None:
+    store.set_quantity(bookshop.engine, 1, 7, 2, by="website")
+    script = ScriptedModel("test", [call("view_cart"), say(answer)])
+    agent = bookshop.agent(script, 1, Conversation(), Settings(freshness=Cure.INSTRUCT))
+    result = agent.run(Conversation(), "Hello")
+    assert "contradicted" not in verdicts(check_claims(result.answer, result.trace, (), bookshop.engine, 1))
+
+
+def test_books_together_may_cost_what_the_cart_does_not(bookshop: Bookshop) -> None:
+    both = "The Quiet Orchard and The Last Lighthouse cost $35.40 in total."
+    assert verdicts(claims_of(bookshop, HOLT, say(both))) == ["backed"]

@@ -1,11 +1,14 @@
 """The cures by name, with the stand-in, which behaves like the post's model; and what they leave in the record."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 import store
+from agent.approving import Approval
 from agent.conversation import Conversation
+from agent.models.scripted import ScriptedModel, call, say
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
 from assistant.meanwhile import Deed, Plan
@@ -56,6 +59,16 @@ def test_after_a_change_the_answer_depends_on_the_cure(
     assert (result.answer, result.tool_calls, result.stop_reason) == (answer, calls, "done")
 
 
+def test_a_price_that_equals_an_earlier_total_is_no_overtaken_total(bookshop: Bookshop) -> None:
+    adds = [call("add_to_cart", book_id=number) for number in (7, 9)]
+    said = "I added The Quiet Orchard ($16.50) and Constable Brack Says Nothing ($10.50) to your cart."
+    agent = bookshop.agent(
+        ScriptedModel("t", [*adds, say(said)]), 1, Conversation(), Settings(freshness=Cure.VERIFY)
+    )
+    result = agent.run(Conversation(), "Add both.")
+    assert (result.answer, result.model_calls) == (said, 3)
+
+
 def test_only_instruct_has_view_cart_and_says_to_read_again(bookshop: Bookshop) -> None:
     for cure in Cure:
         started = told(bookshop, cure, change=False).trace[0]
@@ -99,6 +112,23 @@ def test_the_website_can_act_between_two_steps(bookshop: Bookshop) -> None:
     heard = [event for event in result.trace if event.kind == "shop_changed"]
     assert [(event.step, event.resource, event.by) for event in heard] == [(3, "stock:7", "website, as planned")]
     assert Settings.of(result.trace[0]).meanwhile == Plan(4, Deed("stock", 7, "3"))
+
+
+@pytest.mark.parametrize("cure", Cure)
+def test_what_is_planned_before_a_step_that_never_comes_is_not_done(bookshop: Bookshop, cure: Cure) -> None:
+    ask(bookshop, Conversation(), "hello", cure, meanwhile=Plan.read("2:stock 7 3"))
+    assert store.check_stock(bookshop.engine, 7).in_stock == 15
+
+
+def test_what_was_planned_is_done_once_and_not_again_when_a_person_has_answered(bookshop: Bookshop) -> None:
+    settings = Settings(approve_above=Decimal(0), meanwhile=Plan.read("1:stock 7 9"))
+    lines = [call("check_stock", book_id=7), call("add_to_cart", book_id=7), say("Done.")]
+    conversation, model = Conversation(), ScriptedModel("test", lines)
+    list(bookshop.agent(model, 1, conversation, settings).stream(conversation, "Add it."))
+    assert conversation.run.waiting
+    store.set_stock(bookshop.engine, 7, 8, by="warehouse")
+    list(bookshop.agent_of(model, 1, conversation).resume(conversation, Approval(True, "page")))
+    assert store.check_stock(bookshop.engine, 7).in_stock == 8
 
 
 def test_what_the_shop_refuses_does_not_end_the_run(bookshop: Bookshop) -> None:

@@ -175,3 +175,16 @@ def test_a_name_of_broken_bytes_is_a_name_too(terminal: Command) -> None:
     ended = terminal("continue", "--session", "caf\udcff", "--json")
     assert ended.status == 2
     assert ended.complaint
+
+
+def test_a_handle_means_its_own_conversation_and_not_one_that_is_named_like_it(terminal: Command) -> None:
+    meant, other = (terminal("ask", "hello", *OFFLINE).json["session_id"] for _ in range(2))
+    terminal("sessions", "rename", other, meant)
+    assert terminal("sessions", "delete", meant, "--yes").status == 0
+    assert [one["session_id"] for one in terminal("sessions", "list", "--json").json["sessions"]] == [other]
+
+
+def test_a_conversation_that_is_not_listed_can_still_be_deleted(terminal: Command, shop: Bookshop) -> None:
+    shop.conversation(1, "empty, so it is not listed")
+    assert terminal("sessions", "delete", "empty, so it is not listed", "--yes").status == 0
+    assert shop.archive.find("1", "empty, so it is not listed") is None

@@ -1,11 +1,15 @@
 """The stale-data caveat on the page: marks, claims, pending changes, cures and the other channel."""
 
+import threading
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import store
+from agent.models.scripted import Asked, Line, ScriptedModel, call, say
 from assistant.bookshop import Bookshop
-from tests.ui.conftest import JOB, PAGE, handle_of, send, shown
+from assistant.settings import Settings
+from tests.ui.conftest import JOB, PAGE, handle_of, send, shown, until_idle
 from ui.caveat_panel import faded
 
 pytestmark = pytest.mark.usefixtures("surroundings")
@@ -66,6 +70,32 @@ def test_a_change_is_pending_until_the_model_hears_of_it(page: AppTest, shop: Bo
     send(page, TOTAL)
     assert [info.value for info in page.info if "Pending" in info.value] == []
     assert any("The shop changed: cart v1 → v2" in info.value for info in page.info)  # in the trace
+
+
+def test_a_change_is_pending_while_the_model_writes(page: AppTest, shop: Bookshop) -> None:
+    over, writing = threading.Event(), threading.Event()
+
+    def play(asked: Asked) -> Line:
+        if asked.number == 1:
+            return call("add_to_cart", book_id=7)
+        writing.set()
+        over.wait(30)
+        return say("It is in your cart.")
+
+    conversation = shop.archive.start("1")
+    agent = shop.agent(ScriptedModel("slow", play), 1, conversation, Settings())
+    shop.runs.start(agent, conversation, "Add The Quiet Orchard.", "message")
+    try:
+        assert writing.wait(30)
+        page.session_state["handle"] = conversation.handle
+        page.run()
+        assert "Pending" not in shown(page)
+        changed(shop)
+        page.run()
+        assert ["cart v1 → v2" in info.value for info in page.info if "Pending" in info.value] == [True]
+    finally:
+        over.set()
+    until_idle(page)
 
 
 @pytest.mark.parametrize(
