@@ -7,7 +7,7 @@ from typing import Any
 import store
 from agent.conversation import Conversation, Seen
 from agent.shapes import Fact, Overtaken
-from assistant.stating import states
+from assistant.stating import states, states_as_current
 from assistant.watch import ShopWatch
 
 
@@ -37,6 +37,17 @@ def current(resources: Iterable[str], watch: ShopWatch) -> dict[str, Fact]:
     return found
 
 
+def stale_facts(conversation: Conversation, watch: ShopWatch, answer: str) -> list[Overtaken]:
+    """What was overtaken and not read again, and what was told again but the answer states as it was before."""
+    found = overtaken_now(conversation.facts.values(), watch)
+    marked = {one.seen.resource for one in found}
+    return found + [
+        one
+        for one in conversation.overtaken()
+        if one.seen.resource not in marked and states_as_current(answer, one.seen, one.now)
+    ]
+
+
 def stale_json(conversation: Conversation, watch: ShopWatch, answer: str) -> list[dict[str, Any]]:
     """The overtaken facts of a conversation in the shape of the contract, with both values in words.
 
@@ -53,7 +64,7 @@ def stale_json(conversation: Conversation, watch: ShopWatch, answer: str) -> lis
             "current": one.now.value,
             "stated_in_answer": states(answer, one.seen),
         }
-        for one in overtaken_now(conversation.facts.values(), watch)
+        for one in stale_facts(conversation, watch, answer)
     ]
 
 

@@ -37,7 +37,8 @@ class ShopWatch:
         if not known:
             return ()
         names = {self._stored_name(resource): resource for resource in known}
-        found = store.changes_since(self._engine, min(known.values()), {*names, EVERYTHING})
+        seen = {name: known[resource] for name, resource in names.items()} | {EVERYTHING: min(known.values())}
+        found = store.changes_since(self._engine, seen)
         told = [
             (resource, change)
             for change in found

@@ -14,8 +14,8 @@ from lab.stale import Trial
 class CureRow:
     """All trials of one cure, with a change or without.
 
-    What is ``added`` is per trial, on average, over ``history`` on the same trials: calls of model and tools, and
-    tokens of input and output.
+    What is ``added`` is per trial, on average, over ``history`` on the same trials: calls of model and tools,
+    tokens of input and output, and requests for which the server's cache of the prompt was lost.
     """
 
     cure: Cure
@@ -23,6 +23,7 @@ class CureRow:
     trials: tuple[Trial, ...]
     added_calls: float
     added_tokens: float
+    added_lost: float
 
     def count(self, outcome: str) -> int:
         """How many trials came out so."""
@@ -47,6 +48,7 @@ class CureRow:
             "seconds": round(sum(trial.seconds for trial in self.trials), 3),
             "added_calls": round(self.added_calls, 3),
             "added_tokens": round(self.added_tokens, 1),
+            "added_prefix_lost": round(self.added_lost, 3),
             "prefix_lost": sum(trial.prefix_lost for trial in self.trials),
             **{name: handled[name] for name in ("untouched", "regenerated", "corrected")},
         }
@@ -59,7 +61,7 @@ def rows_of(trials: Sequence[Trial]) -> list[CureRow]:
         plain = _of(trials, Cure.HISTORY, changed=changed)
         for cure in dict.fromkeys(trial.cure for trial in trials):
             own = _of(trials, cure, changed=changed)
-            added = [_mean(own, name) - _mean(plain, name) for name in ("calls", "tokens")]
+            added = [_mean(own, name) - _mean(plain, name) for name in ("calls", "tokens", "prefix_lost")]
             rows.append(CureRow(cure, changed, own, *added))
     return rows
 

@@ -2,7 +2,7 @@
 
 from store.adding import Added, add_to_cart, applied_write
 from store.cart import CartView, LineInCart, clear_cart, remove_from_cart, set_quantity, view_cart
-from store.catalog import BookDetails, Stock, check_stock, get_book, set_price, set_stock
+from store.catalog import BookDetails, Stock, check_stock, get_book, set_stock
 from store.changes import Change, changes_since, latest_change
 from store.checkup import check_shop
 from store.customers import Person, list_customers
@@ -23,6 +23,7 @@ from store.errors import (
 from store.models import MOST_COPIES, STATUSES
 from store.money import decimal_text, dollars, parse_price
 from store.orders import BoughtLine, OrderStatus, get_order_status, order_ids, parse_order_id, set_order_status
+from store.pricing import set_price
 from store.search import BookHit, SearchResult, search_books
 from store.shelving import import_books
 from store.shop import init_shop, open_shop, reset_shop

@@ -11,8 +11,7 @@ from store.changes import record_change
 from store.checked import possible_book, whole_number
 from store.engine import read, write
 from store.errors import NoSuchBook
-from store.models import Book, Cart, CartLine
-from store.money import HIGHEST_PRICE, dollars
+from store.models import Book
 
 MOST_STOCK = 1_000_000
 
@@ -50,34 +49,6 @@ def get_book(engine: Engine, book_id: int) -> BookDetails:
         if book is None:
             raise NoSuchBook(book_id=book_id)
         return BookDetails(**{name: getattr(book, name) for name in BookDetails.__dataclass_fields__})
-
-
-def set_price(engine: Engine, book_id: int, cents: int, *, by: str) -> BookDetails:
-    """Set what a book costs from now on, in cents; each cart that holds it gets a new total and version."""
-    whole_number(cents, 0, HIGHEST_PRICE, "price")
-
-    def set_it(db: Session) -> None:
-        book = db.get(Book, possible_book(book_id))
-        if book is None:
-            raise NoSuchBook(book_id=book_id)
-        change_price(db, book_id, book.price_cents, cents, by=by)
-
-    write(engine, set_it)
-    return get_book(engine, book_id)
-
-
-def change_price(db: Session, book_id: int, old: int, cents: int, *, by: str) -> None:
-    """Change a price inside a transaction, and note it for the book and for each cart that holds it."""
-    if old == cents:
-        return
-    words = {"by": by, "before": f"{dollars(old)} each", "after": f"{dollars(cents)} each"}
-    record_change(db, f"price:{book_id}", version_before=0, **words)
-    db.execute(update(Book).where(col(Book.id) == book_id).values(price_cents=cents))
-    holds = col(Cart.customer_id) == col(CartLine.customer_id)
-    held = select(col(Cart.customer_id), col(Cart.version)).join(CartLine, holds)
-    for customer_id, version in db.execute(held.where(col(CartLine.book_id) == book_id)).all():
-        now = record_change(db, f"cart:{customer_id}", version_before=version, **words)
-        db.execute(update(Cart).where(col(Cart.customer_id) == customer_id).values(version=now))
 
 
 def stock_of(db: Session, book_id: int) -> Stock:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, and_, false, func, or_, select, text
 from sqlmodel import Session, col
 
 from store.engine import read
@@ -43,13 +43,15 @@ def record_change(db: Session, resource: str, *, by: str, version_before: int, b
     return int(db.execute(_RECORD, {**values, "at": utc_now()}).scalar_one())
 
 
-def changes_since(engine: Engine, number: int, resources: Collection[str] | None = None) -> list[Change]:
-    """List the changes after a number, oldest first, of all things or of the named ones only."""
-    found = select(ShopChange).where(col(ShopChange.number) > number).order_by(col(ShopChange.number))
-    if resources is not None:
-        found = found.where(col(ShopChange.resource).in_(sorted(resources)))
+def changes_since(engine: Engine, since: int | Mapping[str, int]) -> list[Change]:
+    """List the changes after a number, oldest first; of all things, or of each named one after its own number."""
+    number, resource = col(ShopChange.number), col(ShopChange.resource)
+    if isinstance(since, int):
+        later = number > since
+    else:
+        later = or_(false(), *(and_(resource == name, number > seen) for name, seen in since.items()))
     with read(engine) as db:
-        return [_change(row) for row in db.scalars(found)]
+        return [_change(row) for row in db.scalars(select(ShopChange).where(later).order_by(number))]
 
 
 def _change(row: ShopChange) -> Change:

@@ -11,9 +11,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col
 
 from store.book_csv import NewBook, read_books
-from store.catalog import Stock, change_price, change_stock
+from store.catalog import Stock, change_stock
 from store.engine import read, write
 from store.models import Book, BookText, KnownWord
+from store.pricing import NewPrice, note_prices
 from store.words import title_key, words_of
 
 BATCH = 500
@@ -55,8 +56,7 @@ def shelve(db: Session, books: Sequence[NewBook], *, by: str) -> None:
                 book.stock_version = change_stock(db, before, book.stock, by=by)
             elif before:
                 book.stock_version = before.version
-            if before:
-                change_price(db, book.id, prices[book.id], book.price_cents, by=by)
+        note_prices(db, {b.id: NewPrice(prices[b.id], b.price_cents) for b in batch if b.id in prices}, by=by)
         _put(db, Book, [shelf_row(book) for book in batch], key="id")
         texts = [searchable(book) for book in batch]
         _put(db, BookText, texts, key="book_id")

@@ -38,13 +38,13 @@ def run_stale(model: str | None, rounds: int, database: str | None, *, as_json: 
 def draw_rates(console: Console, rows: Sequence[CureRow]) -> None:
     """Print a row for each cure, with and without a change; what is added is per trial, over history."""
     for changed, title in ((True, "The cart had changed"), (False, "Nothing had changed")):
-        heads = ("Cure", "Trials", "Fresh", "Stale, 95 %", "Hedged", "+calls", "+tokens", "Cache lost")
+        heads = ("Cure", "Trials", "Fresh", "Stale, 95 %", "Hedged", "+calls", "+tokens", "+cache lost")
         table = Table(*heads, title=title, title_justify="left", box=None, pad_edge=False)
         for row in (row for row in rows if row.changed is changed):
             low, high = wilson(row.count("stale"), len(row.trials))
             stale = f"{row.count('stale')} ({low:.0%}-{high:.0%})"
             counts = (str(len(row.trials)), str(row.count("fresh")), stale, str(row.count("hedged")))
-            lost = str(sum(trial.prefix_lost for trial in row.trials))
+            lost = f"{row.added_lost:+.2f}"
             table.add_row(str(row.cure), *counts, f"{row.added_calls:+.2f}", f"{row.added_tokens:+.0f}", lost)
         console.print(table)
         console.print()

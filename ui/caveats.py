@@ -11,7 +11,7 @@ from agent.shapes import Overtaken
 from agent.trace import RunFinished
 from assistant.bookshop import Bookshop
 from assistant.claims import Claim, check_claims
-from assistant.staleness import current, in_words, overtaken_by
+from assistant.staleness import current, in_words, overtaken_by, stale_facts
 from assistant.stating import states
 from assistant.watch import ShopWatch
 from ui.caveat_panel import draw_claims, draw_marks
@@ -51,7 +51,8 @@ def caveats_of(shop: Bookshop, customer: int, conversation: Conversation) -> Cav
 
 
 def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Caveats:
-    now = current(conversation.seen, ShopWatch(shop.engine, customer))
+    watch = ShopWatch(shop.engine, customer)
+    now = current(conversation.seen, watch)
     ends = _ends(conversation)
     if not ends:
         return Caveats()
@@ -60,7 +61,8 @@ def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Cave
     for run_id, (turn, end) in ends.items():
         then = [[one for one in seen if one.turn <= turn] for seen in conversation.seen.values()]
         found = overtaken_by([seen[-1] for seen in then if seen], now)
-        overtaken[run_id] = [one for one in found if run_id == latest or states(end.answer, one.seen)]
+        overtaken[run_id] = [one for one in found if states(end.answer, one.seen)]
+    overtaken[latest] = stale_facts(conversation, watch, ends[latest][1].answer)
     claims = _claims(shop, customer, conversation, ends[latest][1])
     # What was overtaken after the answer was given is marked as that; it was no false claim.
     later = [

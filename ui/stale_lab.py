@@ -115,7 +115,7 @@ def _figures(row: CureRow) -> dict[str, object]:
         "Hedged": row.count("hedged"),
         "Calls added": round(row.added_calls, 2),
         "Tokens added": round(row.added_tokens),
-        "Cache lost": sum(trial.prefix_lost for trial in row.trials),
+        "Cache lost, added": round(row.added_lost, 2),
     }
 
 

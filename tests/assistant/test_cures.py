@@ -14,7 +14,7 @@ from assistant.freshness import Cure
 from assistant.meanwhile import Deed, Plan
 from assistant.offline import OfflineModel
 from assistant.settings import Settings
-from assistant.staleness import in_words, overtaken_now
+from assistant.staleness import in_words, overtaken_now, stale_json
 from assistant.watch import ShopWatch
 
 JOB = "Add The Last Lighthouse to my cart. If it is not available, add another novel by the same author."
@@ -149,3 +149,27 @@ def test_a_deed_the_shop_cannot_do_changes_nothing(bookshop: Bookshop, deed: str
     with pytest.raises(store.ShopError):
         Deed.read(deed).do(bookshop.engine, 1, "website")
     assert store.latest_change(bookshop.engine) == 0
+
+
+def test_a_fact_that_was_told_again_and_is_stated_as_before_is_marked(bookshop: Bookshop) -> None:
+    conversation = Conversation()
+    ask(bookshop, conversation, JOB, Cure.SNAPSHOT)
+    store.set_quantity(bookshop.engine, 1, 7, 2, by="website")
+    deaf = ScriptedModel("deaf", [say("Your cart total is $16.50.")])
+    settings = Settings(freshness=Cure.SNAPSHOT)
+    result = bookshop.agent(deaf, 1, conversation, settings).run(conversation, TOTAL)
+    (one,) = stale_json(conversation, ShopWatch(bookshop.engine, 1), result.answer)
+    assert (one["seen"], one["current"], one["stated_in_answer"]) == ("total $16.50", "total $33.00", True)
+    assert stale_json(conversation, ShopWatch(bookshop.engine, 1), "Your cart total is $33.00.") == []
+
+
+def test_one_old_fact_does_not_make_each_look_read_the_whole_past(bookshop: Bookshop) -> None:
+    for copies in (3, 4, 5):
+        store.set_stock(bookshop.engine, 9, copies, by="warehouse")
+    cart = store.set_quantity(bookshop.engine, 1, 7, 2, by="website").version
+    watch = ShopWatch(bookshop.engine, 1)
+    assert (
+        watch.changes({"stock:7": 0, "stock:9": store.check_stock(bookshop.engine, 9).version, "cart": cart}) == []
+    )
+    (heard,) = watch.changes({"stock:7": 0, "cart": cart - 1})
+    assert (heard.resource, heard.version_after) == ("cart", cart)

@@ -191,3 +191,43 @@ def test_a_wrong_file_is_refused_by_line_and_loses_nothing(
 def test_a_missing_file_is_refused(shop: Engine, tmp_path: Path) -> None:
     with pytest.raises(store.BadInput, match=r"the file none\.csv cannot be read"):
         store.import_books(shop, tmp_path / "none.csv")
+
+
+def test_a_new_price_is_noted_for_each_cart_that_holds_the_book_and_no_other(shop: Engine) -> None:
+    store.set_quantity(shop, 1, 7, 2, by="test")
+    store.set_quantity(shop, 2, 7, 1, by="test")
+    store.set_quantity(shop, 3, 9, 1, by="test")
+    before = {customer: store.view_cart(shop, customer) for customer in (1, 2, 3)}
+    last = store.latest_change(shop)
+    store.set_price(shop, 7, 1_725, by="office")
+    after = {customer: store.view_cart(shop, customer) for customer in (1, 2, 3)}
+    assert [after[customer].total_cents for customer in (1, 2)] == [3_450, 1_725]
+    assert after[3] == before[3]
+    changes = store.changes_since(shop, last)
+    assert [change.resource for change in changes] == ["price:7", "cart:1", "cart:2"]
+    assert [change.version for change in changes[1:]] == [after[customer].version for customer in (1, 2)]
+    assert [change.version_before for change in changes[1:]] == [before[customer].version for customer in (1, 2)]
+    store.set_price(shop, 7, 1_725, by="office")
+    assert store.latest_change(shop) == changes[-1].version
+
+
+def test_several_new_prices_in_one_cart_are_one_chain_of_versions(shop: Engine, tmp_path: Path) -> None:
+    for book in (7, 9):
+        store.set_quantity(shop, 1, book, 1, by="test")
+    version, last = store.view_cart(shop, 1).version, store.latest_change(shop)
+    rows = [f"{book},x,y,novel,{price},15,en,2000,paperback,z" for book, price in ((7, "20.00"), (9, "30.00"))]
+    file = tmp_path / "books.csv"
+    file.write_text("\n".join(["id,title,author,genre,price,stock,language,year,edition,description", *rows]))
+    store.import_books(shop, file)
+    moved = [change for change in store.changes_since(shop, last) if change.resource == "cart:1"]
+    assert [moved[0].version_before, moved[1].version_before] == [version, moved[0].version]
+    assert store.view_cart(shop, 1).version == moved[1].version
+    assert store.view_cart(shop, 1).total_cents == 5_000
+
+
+@pytest.mark.parametrize("cents", [-1, 10**9, True])
+def test_no_price_and_no_book_are_refused(shop: Engine, cents: int) -> None:
+    with pytest.raises(store.BadInput):
+        store.set_price(shop, 7, cents, by="office")
+    with pytest.raises(store.NoSuchBook):
+        store.set_price(shop, 99_999, 100, by="office")
