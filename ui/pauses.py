@@ -8,7 +8,6 @@ import streamlit as st
 from agent.approving import Approval
 from agent.arguments import BadArguments
 from agent.conversation import Conversation
-from agent.lease import ConversationBusy
 from agent.ledger import Entry
 from agent.shapes import StopReason
 from agent.tools import NoTools
@@ -66,11 +65,10 @@ def answer_request(visit: Visit, call_id: str, *, approved: bool, typed: Mapping
     tool = next(tool for tool in agent.toolbox.tools if tool.name == request.call.name)
     try:
         arguments = None if typed is None else tool.check(typed)[0]
-        visit.shop.runs.resume(agent, conversation, Approval(approved, visit.channel, arguments))
     except BadArguments as error:
         st.session_state.approval_error = call_id, str(error)
-    except ConversationBusy as error:
-        st.session_state.notice = str(error)
+        return
+    visit.resume(agent, conversation, Approval(approved, visit.channel, arguments))
 
 
 def go_on(visit: Visit, run_id: str, *, tools: bool) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 import store
 from agent.agent import Agent
+from agent.approving import Approval
 from agent.conversation import Conversation
 from agent.lease import ConversationBusy
 from agent.runs import Snapshot
@@ -125,11 +126,19 @@ class Visit:
         if conversation is None or self.snapshot() or conversation.run.waiting is None:
             self.shop.runs.stop(self.handle)
             return
-        agent = self.shop.agent_of(self.choice().model, self.customer, conversation)
+        self.resume(self.shop.agent_of(self.choice().model, self.customer, conversation), conversation, None)
+
+    def resume(self, agent: Agent, conversation: Conversation, approval: Approval | None) -> None:
+        """Go on with the run that waits for this answer; it is said if somebody else has answered."""
         try:
-            self.shop.runs.resume(agent, conversation, None)
+            self.shop.runs.resume(agent, conversation, approval)
         except ConversationBusy as error:
             st.session_state.notice = str(error)
+        self._let_go_of_conversation()
+
+    def _let_go_of_conversation(self) -> None:
+        """Read the conversation anew the next time: the run's worker writes to the one it was given."""
+        st.session_state.pop("conversation", None)
 
     def finished(self) -> Sequence[RunFinished]:
         """How the customer's latest runs ended."""
@@ -148,6 +157,7 @@ class Visit:
         except (BadMessage, ConversationBusy, store.ShopError) as error:
             self._refuse("" if continues else text, str(error))
             return
+        self._let_go_of_conversation()
         st.session_state.handle = conversation.handle
         st.session_state.pop("meanwhile", None)  # what was planned for this run is under way
 

@@ -42,9 +42,9 @@ def test_every_change_is_listed_with_who_made_it(shop: Engine) -> None:
         (4, "cart:1", 3, 4, "page", "4 × The Quiet Orchard", "0 × The Quiet Orchard"),
     ]
     assert store.latest_change(shop) == 4
-    assert [c.number for c in store.changes_since(shop, 1, ["cart:1", "order:5"])] == [3, 4]
+    assert [c.number for c in store.changes_since(shop, {"cart:1": 1, "order:5": 1})] == [3, 4]
     assert store.changes_since(shop, 4) == []
-    assert store.changes_since(shop, 0, []) == []
+    assert store.changes_since(shop, {}) == []
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_two_processes_adding_the_last_copy_have_one_success_every_time(
         job.join()
     assert wins == [1] * ROUNDS
     assert store.check_shop(shop) == []
-    assert len(store.changes_since(shop, 0, ["cart:1"])) == 2 * ROUNDS
+    assert len(store.changes_since(shop, {"cart:1": 0})) == 2 * ROUNDS
 
 
 def test_eight_writing_processes_are_never_told_that_the_shop_is_busy(

@@ -307,3 +307,24 @@ def test_a_model_that_does_not_exist_is_said_in_words(monkeypatch: pytest.Monkey
     at.run()
     assert not at.exception
     assert "script:no-such" in at.error[0].value
+
+
+ASKS = """
+import streamlit as st
+from ui.opened import OPENED
+from ui.visit import Visit
+visit = Visit(OPENED.shop())
+st.text("read" if visit.conversation() else "none")
+visit.ask("hello")
+st.text("kept" if "conversation" in st.session_state else "let go")
+"""
+
+
+def test_the_page_lets_go_of_the_conversation_that_a_worker_writes_to(page: AppTest, shop: Bookshop) -> None:
+    send(page, "hello")
+    asks = AppTest.from_string(ASKS, default_timeout=60)
+    asks.session_state["handle"] = handle_of(page)
+    asks.run()
+    assert not asks.exception
+    assert [text.value for text in asks.text] == ["read", "let go"]
+    assert shop.runs.wait(handle_of(page), 30)
