@@ -21,7 +21,7 @@ def to_an_end(turn: Turn) -> Yields[None]:
     except Paused:
         return
     except Stop as stop:
-        if turn.sent_back:
+        if turn.sent_back:  # an answer that can be corrected is better than none
             yield from turn.finish_by_model("done", turn.sent_back)
         else:
             yield from end_early(turn, stop)
