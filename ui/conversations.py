@@ -55,9 +55,9 @@ def _draw_management(visit: Visit, one: ConversationSummary) -> None:
             st.session_state.notice = str(error)
 
     def delete() -> None:
-        if visit.shop.archive.delete(str(visit.customer), one.handle):
-            visit.begin_anew()
-        else:
+        visit.begin_anew()  # before it is gone: a callback may be broken off and called again
+        if not visit.shop.archive.delete(str(visit.customer), one.handle):
+            visit.open(one.handle)
             st.session_state.notice = "This conversation is answering: wait for it, or press Stop."
 
     st.text_input("Name of this conversation", one.name or "", 100, key=key, on_change=rename)

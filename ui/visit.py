@@ -130,14 +130,14 @@ class Visit:
 
     def resume(self, agent: Agent, conversation: Conversation, approval: Approval | None) -> None:
         """Go on with the run that waits for this answer; it is said if somebody else has answered."""
+        self._let_go_of_conversation()
         try:
             self.shop.runs.resume(agent, conversation, approval)
         except ConversationBusy as error:
             st.session_state.notice = str(error)
-        self._let_go_of_conversation()
 
     def _let_go_of_conversation(self) -> None:
-        """Read the conversation anew the next time: the run's worker writes to the one it was given."""
+        """Read the conversation anew the next time: the run's worker writes to the one it is given."""
         st.session_state.pop("conversation", None)
 
     def finished(self) -> Sequence[RunFinished]:
@@ -151,15 +151,20 @@ class Visit:
 
     def start(self, agent: Agent, conversation: Conversation, text: str, continues: str | None = None) -> None:
         """Start a run; what is not sent stays in the box, unless the program wrote it to go on from a run."""
-        message_id = secrets.token_urlsafe(12)
         try:
-            self.shop.runs.start(agent, conversation, checked_message(text), message_id, continues)
-        except (BadMessage, ConversationBusy, store.ShopError) as error:
-            self._refuse("" if continues else text, str(error))
+            message = checked_message(text)
+        except BadMessage as error:
+            self._refuse(text, str(error))
             return
+        # At any touch of the session's state Streamlit may break off a callback, and call it again from its
+        # beginning: what must happen once comes last.
         self._let_go_of_conversation()
+        st.session_state.pop("meanwhile", None)  # what is planned for a run is planned for this one
         st.session_state.handle = conversation.handle
-        st.session_state.pop("meanwhile", None)  # what was planned for this run is under way
+        try:
+            self.shop.runs.start(agent, conversation, message, secrets.token_urlsafe(12), continues)
+        except (ConversationBusy, store.ShopError) as error:
+            self._refuse("" if continues else text, str(error))
 
     def _refuse(self, text: str, why: str) -> None:
         """Keep a message that is not sent in the box, and say why."""
