@@ -109,9 +109,13 @@ class Visit:
         return list(dict.fromkeys(names))
 
     def ask(self, text: str) -> None:
-        """Start a run with a message; one that cannot be answered now stays in the box, and it is said why."""
-        if self.snapshot():
-            self._refuse(text, "Still answering the last message: wait, or press Stop.")
+        """Start a run with a message; one that cannot be answered now stays in the box, and it is said why.
+
+        The message that is being answered, sent once more, is a click that came twice.
+        """
+        if live := self.snapshot():
+            if live.question != text:
+                self._refuse(text, "Still answering the last message: wait, or press Stop.")
             return
         self.shop.close_lapsed_runs()
         conversation = self.conversation() or self.shop.archive.start(str(self.customer))

@@ -328,3 +328,25 @@ def test_the_page_lets_go_of_the_conversation_that_a_worker_writes_to(page: AppT
     assert not asks.exception
     assert [text.value for text in asks.text] == ["read", "let go"]
     assert shop.runs.wait(handle_of(page), 30)
+
+
+TWICE = """
+from ui.opened import OPENED
+from ui.visit import Visit
+import streamlit as st
+st.session_state["wanted_model"] = "script:slow"
+visit = Visit(OPENED.shop())
+for text in ("hello", "hello", "and more"):
+    visit.ask(text)
+st.text(st.session_state.pop("draft", ""))
+"""
+
+
+def test_a_message_that_comes_twice_is_answered_once_and_another_one_waits(shop: Bookshop) -> None:
+    asks = AppTest.from_string(TWICE, default_timeout=60)
+    asks.run()
+    assert not asks.exception
+    shop.runs.stop(asks.session_state["handle"])
+    assert shop.runs.wait(asks.session_state["handle"], 30)
+    assert [run.text for run in shop.archive.listing.runs("1")] == ["hello"]
+    assert [text.value for text in asks.text] == ["and more"]
