@@ -98,8 +98,9 @@ def _draw_results(trials: Sequence[Trial]) -> None:
     if verified and verified["trials"]:
         handled = {name: verified[name] for name in ("untouched", "regenerated", "corrected")}
         st.caption(f"What verify did to its answers: {', '.join(f'{n} {name}' for name, n in handled.items())}.")
-    for change in dict.fromkeys(trial.change for trial in examples_of(trials)):
-        same_change = [trial for trial in examples_of(trials) if trial.change == change]
+    examples = examples_of(trials)
+    for change in dict.fromkeys(trial.change for trial in examples):
+        same_change = [trial for trial in examples if trial.change == change]
         rows = [(str(each.cure), each.outcome, safe_markdown(each.answer), _cost(each)) for each in same_change]
         draw_answers(f"{change}: {same_change[0].question}", rows)
 
