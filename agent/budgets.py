@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from agent.moments import BeforeModel, BeforeTool, Decision, Moment
-from agent.shapes import StopReason
-from agent.tally import Tally
 from agent.text import counted
+from agent.trace import StopReason
+from agent.views.run import Tally
 
 
 @dataclass(frozen=True)

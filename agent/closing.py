@@ -1,7 +1,7 @@
 """What the program says when a run ends without an answer of the model, written from the trace."""
 
-from agent.conversation import Conversation
-from agent.shapes import StopReason, ToolCall
+from agent.trace import StopReason, ToolCall
+from agent.views.conversation import Conversation
 
 WRAPPED_UP: frozenset[StopReason] = frozenset(
     {
@@ -67,7 +67,7 @@ def wrapped_up(conversation: Conversation, words: str) -> str:
 
 def account(conversation: Conversation) -> str:
     """What the trace says was done, what was not run, and what nobody knows."""
-    effects, doubtful = conversation.run.effects, conversation.doubtful.values()
+    effects, doubtful = conversation.run.effects, conversation.knowledge.doubtful.values()
     sentences = [
         f"Done: {'; '.join(effects)}." if effects else "" if doubtful else "Nothing was changed.",
         _named("Not run:", [called(call) for call in _left(conversation)], ""),

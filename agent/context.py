@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from agent.meter import counts_only_new
 from agent.moments import BeforeModel, Decision, Moment
-from agent.shapes import StopReason
-from agent.tally import Tally
-from agent.trace import ModelRequest
+from agent.trace import ModelRequest, StopReason
+from agent.views.run import Tally
+from agent.views.tokens import counts_only_new
 
 LEAST_ANSWER = 256
 """Tokens an answer needs at the least."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.shapes import Unusable
-from agent.trace import ModelReply
+from agent.trace import ModelReply, Unusable
 
 _TO_PEOPLE: dict[Unusable, str] = {
     "empty": "its last reply was empty",

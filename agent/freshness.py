@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent.moments import BeforeAnswer, Decision, Moment
-from agent.shapes import Fact, Overtaken
-from agent.tally import Tally
+from agent.trace import Fact, Overtaken
+from agent.views.run import Tally
 
 Correct = Callable[[str, Sequence[Overtaken]], str]
 """Finds what an answer states that is true no more, and words the correction; empty where there is nothing."""

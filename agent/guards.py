@@ -12,9 +12,9 @@ from agent.budgets import MaxCost, MaxSeconds, MaxSteps, MaxToolCalls, TokenBudg
 from agent.corrections import correction, why_unusable
 from agent.limits import Limits
 from agent.moments import AfterTool, BeforeAnswer, BeforeTool, Decision, Guard, Moment
-from agent.shapes import StopReason
-from agent.tally import Tally
 from agent.text import counted
+from agent.trace import StopReason
+from agent.views.run import Tally
 
 WHAT_NOW = "Use the results you have, make a different call, or answer the user now."
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.acting import prepare
-from agent.meter import Estimate
 from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Guard, Moment, name_of
-from agent.tally import Tally
-from agent.tools import Tool
+from agent.tools import Tool, prepare
 from agent.trace import AnyEvent, GuardDecision
+from agent.views.run import Tally
+from agent.views.tokens import Estimate
 
 State = Literal["not asked", "silent", "acted"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agent.shapes import Shape
+from agent.trace import Shape
 
 
 class Limits(Shape):

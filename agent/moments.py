@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from agent.control import MomentName
-from agent.meter import Estimate
-from agent.shapes import Overtaken, StopReason, ToolCall
-from agent.tally import Tally
 from agent.tools import Tool
-from agent.trace import ModelReply, ToolFinished
+from agent.trace import ModelReply, MomentName, Overtaken, StopReason, ToolCall, ToolFinished
+from agent.views.run import Tally
+from agent.views.tokens import Estimate
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,16 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 
 import store
-from agent.agent import Agent
-from agent.archive import Archive
+from agent.archive import Archive, Runs, close_lapsed
 from agent.context import ContextWindow
-from agent.conversation import Conversation
 from agent.freshness import FreshAnswer
 from agent.guards import guards_for
-from agent.lease import close_lapsed
+from agent.loop.agent import Agent
 from agent.models import ChatModel
 from agent.moments import Guard
-from agent.runs import Runs
-from agent.tally import Tally
 from agent.tools import Toolbox
+from agent.views.conversation import Conversation
+from agent.views.run import Tally
 from assistant.faults import FaultyTools
 from assistant.freshness import freshness_of
 from assistant.meanwhile import Meanwhile

@@ -13,8 +13,7 @@ from typing import Literal
 from sqlalchemy import Engine
 
 import store
-from agent.shapes import Shape
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, Shape
 from assistant.claim_evidence import Evidence, evidence_of
 from assistant.stating import PAST, sentences, totals
 

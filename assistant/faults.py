@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from agent.shapes import ToolCall
 from agent.tools import Tool, Toolbox, ToolError, ToolOutcome
-from agent.trace import ShopChanged
+from agent.trace import ShopChanged, ToolCall
 
 SLOW_SECONDS = 3.0
 HUGE_CHARS = 8_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from agent.freshness import Freshness
-from agent.shapes import Fact, Overtaken
+from agent.trace import Fact, Overtaken
 from assistant.stating import states_as_current
 
 

@@ -8,10 +8,9 @@ from typing import Literal
 from sqlalchemy import Engine
 
 import store
-from agent.conversation import Conversation
-from agent.shapes import ToolCall
 from agent.tools import Tool, Toolbox, ToolOutcome
-from agent.trace import ShopChanged
+from agent.trace import ShopChanged, ToolCall
+from agent.views.conversation import Conversation
 
 Kind = Literal["cart", "stock", "price", "order"]
 KINDS: tuple[Kind, ...] = ("cart", "stock", "price", "order")

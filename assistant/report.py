@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import store
-from agent.conversation import Conversation
-from agent.listing import RunSummary
-from agent.result import AgentResult
-from agent.shapes import StopReason
+from agent.archive import RunSummary
+from agent.trace import StopReason
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.claims import check_claims
 from assistant.grounding import grounding_mark
 from assistant.staleness import stale_json

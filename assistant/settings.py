@@ -9,8 +9,7 @@ from typing import Any
 
 from agent.limits import Limits
 from agent.models import ModelOptions
-from agent.shapes import Prices
-from agent.trace import RunStarted
+from agent.trace import Prices, RunStarted
 from assistant.faults import Fault
 from assistant.freshness import READ_AGAIN, Cure
 from assistant.meanwhile import Plan

@@ -5,8 +5,9 @@ from contextlib import suppress
 from typing import Any
 
 import store
-from agent.conversation import Conversation, Seen
-from agent.shapes import Fact, Overtaken
+from agent.trace import Fact, Overtaken
+from agent.views.conversation import Conversation
+from agent.views.knowledge import Seen
 from assistant.stating import states, states_as_current
 from assistant.watch import ShopWatch
 
@@ -39,11 +40,11 @@ def current(resources: Iterable[str], watch: ShopWatch) -> dict[str, Fact]:
 
 def stale_facts(conversation: Conversation, watch: ShopWatch, answer: str) -> list[Overtaken]:
     """What was overtaken and not read again, and what was told again but the answer states as it was before."""
-    found = overtaken_now(conversation.facts.values(), watch)
+    found = overtaken_now(conversation.knowledge.facts.values(), watch)
     marked = {one.seen.resource for one in found}
     return found + [
         one
-        for one in conversation.overtaken()
+        for one in conversation.knowledge.overtaken()
         if one.seen.resource not in marked and states_as_current(answer, one.seen, one.now)
     ]
 

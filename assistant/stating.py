@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agent.shapes import Fact
+from agent.trace import Fact
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s+(?:and|but|so|because|while|although|though)\s+", re.I)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.ledger import Entry, StepLedger, ledger, nearness
-from agent.shapes import StopReason
 from agent.text import written
-from agent.trace import AnyEvent, RunFinished
+from agent.trace import AnyEvent, RunFinished, StopReason
 from assistant.bookshop import Bookshop, guards_under
 from assistant.settings import DEMO_CUSTOMER, Settings
 

@@ -5,8 +5,8 @@ cost at the worst, what does a failed call return.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.acting import MAX_ERROR_CHARS
 from agent.text import counted
+from agent.tools import MAX_ERROR_CHARS
 from agent.trace import RunFinished
 from assistant.settings import Settings
 from assistant.worst_case import Averages, Worst, averages, worst_case

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 from sqlalchemy import Engine
 
 import store
-from agent.shapes import Change, ToolCall
 from agent.tools import Arg, Tool, ToolError, ToolOutcome, ToolRefusal
-from agent.trace import ShopChanged
+from agent.trace import Change, ShopChanged, ToolCall
 from assistant.cart_limit import CartLimit
 from assistant.freshness import Cure
 from assistant.settings import Settings

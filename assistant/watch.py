@@ -6,8 +6,7 @@ from contextlib import suppress
 from sqlalchemy import Engine
 
 import store
-from agent.shapes import Fact
-from agent.trace import ShopChanged
+from agent.trace import Fact, ShopChanged
 
 EVERYTHING = "shop"
 """The resource of a change of the whole shop, as when it is put back to its seed."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.history import UNCALIBRATED_CHARS_PER_TOKEN
 from agent.trace import RunFinished
+from agent.views.history import UNCALIBRATED_CHARS_PER_TOKEN
 from assistant.settings import TOOL_NAMES, Settings, instructions
 
 MOST_CALLS = 10_000

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from ollama import Client
 
-from agent.agent import Agent
+from agent.archive import run_turn
 from agent.guards import guards_for
-from agent.lease import lease
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
@@ -69,7 +69,7 @@ class BareLoop:
         self._client = Client(host, trust_env=False)
         self._tools = {tool.name: tool for tool in TOOLS}
         self._schemas = [tool.schema() for tool in TOOLS]
-        options = dict(vars(ModelOptions()))
+        options = ModelOptions().model_dump()
         self._asked = {name: options.pop(name) for name in ("think", "keep_alive")} | {"options": options}
 
     def __call__(self, job: Job) -> str:
@@ -104,5 +104,4 @@ class OurLoop:
         guards = guards_for(job.limits) if self._guarded else []
         agent = Agent(self._model, FunctionTools(*TOOLS), INSTRUCTIONS, guards, job.limits)
         conversation = self._shop.archive.start("1")
-        with lease(self._shop.archive, conversation) as run_id:
-            return agent.run(conversation, job.text, run_id=run_id).answer
+        return run_turn(self._shop.archive, agent, conversation, job.text).answer

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
-from agent.conversation import Conversation
-from agent.lease import lease
+from agent.archive import run_turn
 from agent.models.scripted import Asked, Line, ScriptedModel, call, say
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.settings import Settings
 
@@ -75,8 +75,7 @@ def _turn(shop: Bookshop, conversation: Conversation, number: int) -> None:
         return lines[asked.number - 1]
 
     agent = shop.agent(ScriptedModel("bench", play), 1, conversation, Settings())
-    with lease(shop.archive, conversation) as run_id:
-        agent.run(conversation, f"Question {number}: how many copies of The Quiet Orchard?", run_id=run_id)
+    run_turn(shop.archive, agent, conversation, f"Question {number}: how many copies of The Quiet Orchard?")
 
 
 def _read(engine: Engine, statement: str) -> list[Any]:

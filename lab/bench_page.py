@@ -25,7 +25,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
-from agent.lease import lease
+from agent.archive import run_turn
 from agent.limits import Limits
 from assistant.bookshop import open_bookshop
 from assistant.offline import OfflineModel
@@ -104,8 +104,7 @@ def _talk(url: str) -> str:
     conversation = shop.conversation(1)
     for turn in range(TURNS):
         agent = shop.agent(OfflineModel(), 1, conversation, Settings(Limits(max_tokens=None)))
-        with lease(shop.archive, conversation) as run_id:
-            agent.run(conversation, REQUESTS[turn % len(REQUESTS)], run_id=run_id)
+        run_turn(shop.archive, agent, conversation, REQUESTS[turn % len(REQUESTS)])
     shop.close()
     return conversation.handle
 

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import store
-from agent.lease import lease
+from agent.archive import run_turn
 from agent.limits import PRESETS, UNGUARDED
 from agent.models import ModelOptions
-from agent.shapes import StopReason
+from agent.trace import StopReason
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings
 from lab.misbehaving import Misbehaver
@@ -64,8 +64,7 @@ def run_one(shop: Bookshop, copy: Bookshop, each: Misbehaver, mode: Guards) -> R
     settings = Settings(limits=LIMITS[mode], options=WIDE, faults=each.faults)
     conversation = shop.archive.start(LAB_OWNER)
     agent = copy.agent(each.model(), DEMO_CUSTOMER, conversation, settings)
-    with lease(shop.archive, conversation) as run_id:
-        result = agent.run(conversation, each.request, run_id=run_id)
+    result = run_turn(shop.archive, agent, conversation, each.request)
     decisions = [event for event in result.trace if event.kind == "guard_decision"]
     return Row(
         model=each.name,
@@ -80,7 +79,7 @@ def run_one(shop: Bookshop, copy: Bookshop, each: Misbehaver, mode: Guards) -> R
         guard=next((decision.guard for decision in decisions if decision.action == "stop"), None),
         nudges=sum(decision.action == "nudge" for decision in decisions),
         answer=result.answer,
-        run_id=run_id,
+        run_id=result.run_id,
     )
 
 

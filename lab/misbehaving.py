@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from agent.models.scripted import Asked, Line, Play, ScriptedModel, call, say
-from agent.shapes import Prices
+from agent.trace import Prices
 from assistant.faults import Fault
 
 DEMO_PRICES = Prices(input_per_million=Decimal("2.50"), output_per_million=Decimal("10"))

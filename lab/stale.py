@@ -7,13 +7,12 @@ from typing import Literal
 from sqlalchemy import Engine
 
 import store
-from agent.archive import Archive
-from agent.conversation import Conversation
-from agent.lease import lease
+from agent.archive import Archive, run_turn
 from agent.limits import Limits
 from agent.models import ChatModel
-from agent.result import AgentResult
-from agent.shapes import Fact
+from agent.trace import Fact
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings
@@ -116,8 +115,7 @@ def _try(archive: Archive, copy: Bookshop, model: ChatModel, cure: Cure, change:
     agent = copy.agent(model, DEMO_CUSTOMER, conversation, settings)
 
     def turn(text: str) -> AgentResult:
-        with lease(archive, conversation) as run_id:
-            return agent.run(conversation, text, run_id=run_id)
+        return run_turn(archive, agent, conversation, text)
 
     turn(FIRST_TURN)
     watch = ShopWatch(copy.engine, DEMO_CUSTOMER)

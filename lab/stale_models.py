@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from agent.history import Message
+from agent.models import Message
 from agent.models.scripted import Asked, Line, Play, ScriptedModel, call, say
 from lab.misbehaving import DEMO_PRICES
 

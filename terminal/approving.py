@@ -4,10 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent.approving import Approval
-from agent.arguments import BadArguments
-from agent.control import ApprovalRequested
-from agent.tools import Tool
+from agent.loop.tool_call import Approval
+from agent.tools import BadArguments, Tool
+from agent.trace import ApprovalRequested
 from terminal.printing import arguments_text
 from terminal.shell import BY, err
 

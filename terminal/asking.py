@@ -1,17 +1,15 @@
 """One turn from the terminal, driven to its end: steps to stderr, and a person asked where a call needs it."""
 
 import sys
-from collections.abc import Generator
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import Any
 
 import store
-from agent.agent import Agent
-from agent.conversation import Conversation
-from agent.lease import lease, waiting_lease
-from agent.result import AgentResult
+from agent.archive import HeldTurn, resume_turn, start_turn
+from agent.loop.agent import Agent
 from agent.tools import NoTools
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.models import choose
 from assistant.report import result_json
@@ -72,12 +70,10 @@ class Desk:
     def _turn(self, agent: Agent, text: str, continues: str | None) -> AgentResult:
         if self.conversation.run.waiting:  # since before this command: it goes on under its own settings
             self._answer_waiting(self.shop.agent_of(self._model, self.flags.customer, self.conversation))
-        with lease(self.shop.archive, self.conversation) as run_id:
-            self._drive(agent.stream(self.conversation, text, run_id=run_id, continues=continues))
+        self._drive(start_turn(self.shop.archive, agent, self.conversation, text, continues=continues))
         self._answer_waiting(agent)
         while self.conversation.run.waiting:  # there is nobody to ask
-            with waiting_lease(self.shop.archive, self.conversation):
-                self._drive(agent.resume(self.conversation, None))
+            self._drive(resume_turn(self.shop.archive, agent, self.conversation, None))
         return AgentResult.of(self.conversation)
 
     def _answer_waiting(self, agent: Agent) -> None:
@@ -85,12 +81,11 @@ class Desk:
         while (request := self.conversation.run.waiting) and not self.quiet and sys.stdin.isatty():
             tool = next(tool for tool in agent.toolbox.tools if tool.name == request.call.name)
             approval = ask_person(request, tool)
-            with waiting_lease(self.shop.archive, self.conversation):
-                self._drive(agent.resume(self.conversation, approval))
+            self._drive(resume_turn(self.shop.archive, agent, self.conversation, approval))
 
-    def _drive(self, items: Generator[Any, None, None]) -> None:
-        with suppress(KeyboardInterrupt), closing(items):  # closing it ends the run
-            for item in items:
+    def _drive(self, turn: HeldTurn) -> None:
+        with suppress(KeyboardInterrupt), closing(turn):  # closing it ends the run
+            for item in turn:
                 if line := event_line(item):
                     self._say(line)
 

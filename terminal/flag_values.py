@@ -9,7 +9,7 @@ from typing import TypeVar
 import typer
 from pydantic import ValidationError
 
-from agent.shapes import Prices
+from agent.trace import Prices
 from assistant.settings import TOOL_NAMES
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.models import ModelOptions
-from agent.shapes import Prices
+from agent.trace import Prices
 from assistant.faults import Fault
 from assistant.freshness import Cure
 from assistant.meanwhile import Plan

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 import store
-from agent.listing import RunSummary
+from agent.archive import RunSummary
 from agent.models import Delta
 from agent.text import written
 from agent.trace import AnyEvent, ModelReply

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 import store
-from agent.saved import dump_events
 from agent.trace import AnyEvent
+from agent.trace.documents import dump_events
 from assistant.report import run_json
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER
 from terminal.flags import AsJson, Customer, Database

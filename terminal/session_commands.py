@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 import store
-from agent.listing import ConversationSummary
-from agent.saved import dump_events
+from agent.archive import ConversationSummary
+from agent.trace.documents import dump_events
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER
 from terminal.flags import AsJson, Customer, Database

@@ -12,9 +12,8 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import store
-from agent.archive import NameTaken
-from agent.lease import ConversationBusy
-from agent.saved import UnreadableTrace
+from agent.archive import ConversationBusy, NameTaken
+from agent.trace.documents import UnreadableTrace
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.models import UnknownModel
 from assistant.settings import BadMessage

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 import store
-from agent.conversation import Conversation
-from agent.shapes import Overtaken
-from agent.trace import RunFinished
+from agent.trace import Overtaken, RunFinished
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.claims import Claim, check_claims
 from assistant.staleness import current, in_words, overtaken_by, stale_facts
@@ -52,21 +51,23 @@ def caveats_of(shop: Bookshop, customer: int, conversation: Conversation) -> Cav
 
 def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Caveats:
     watch = ShopWatch(shop.engine, customer)
-    now = current(conversation.seen, watch)
+    now = current(conversation.knowledge.seen, watch)
     ends = _ends(conversation)
     if not ends:
         return Caveats()
     latest = next(reversed(ends))
     overtaken = {}
     for run_id, (turn, end) in ends.items():
-        then = [[one for one in seen if one.turn <= turn] for seen in conversation.seen.values()]
+        then = [[one for one in seen if one.turn <= turn] for seen in conversation.knowledge.seen.values()]
         found = overtaken_by([seen[-1] for seen in then if seen], now)
         overtaken[run_id] = [one for one in found if states(end.answer, one.seen)]
     overtaken[latest] = stale_facts(conversation, watch, ends[latest][1].answer)
     claims = _claims(shop, customer, conversation, ends[latest][1])
     # What was overtaken after the answer was given is marked as that; it was no false claim.
     later = [
-        one.seen for one in overtaken[latest] if one.now.version > conversation.known_versions[one.now.resource]
+        one.seen
+        for one in overtaken[latest]
+        if one.now.version > conversation.knowledge.versions[one.now.resource]
     ]
     claims = [claim for claim in claims if not any(states(claim.text, seen) for seen in later)]
     return Caveats(overtaken, claims, latest)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from agent.runs import Snapshot
+from agent.archive import Snapshot
 from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
 from assistant.grounding import grounding_mark

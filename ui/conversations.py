@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from agent.archive import NameTaken
-from agent.listing import ConversationSummary
-from agent.saved import dump_events
+from agent.archive import ConversationSummary, NameTaken
 from agent.text import counted
+from agent.trace.documents import dump_events
 from ui.safe import safe_label
 from ui.visit import Visit
 

@@ -1,6 +1,6 @@
 """The experiment of the lab under way in this process: one at a time, in a worker thread, seen by every visitor.
 
-A plain object, safe for all threads, as ``agent.runs.Runs`` is; the worker knows nothing of pages.
+A plain object, safe for all threads, as ``agent.archive.runs.Runs`` is; the worker knows nothing of pages.
 """
 
 import logging

@@ -3,9 +3,9 @@
 import streamlit as st
 
 import store
-from agent.conversation import Conversation
-from agent.runs import Snapshot
+from agent.archive import Snapshot
 from agent.trace import AnyEvent, RunStarted
+from agent.views.conversation import Conversation
 from assistant.report import cart_json
 from ui.cart_panel import draw_cart
 from ui.guards import draw_guards

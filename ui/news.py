@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import streamlit as st
 
 import store
-from agent.conversation import Conversation
-from agent.runs import Snapshot
-from agent.stamps import facts_of
+from agent.archive import Snapshot
+from agent.views.conversation import Conversation
+from agent.views.knowledge import Knowledge
 from assistant.watch import ShopWatch
 from ui.pending_panel import draw_pending
 from ui.visit import Visit
@@ -23,26 +23,15 @@ def draw_news(visit: Visit, conversation: Conversation | None, drawn: int) -> No
         if store.latest_change(visit.shop.engine) != drawn:
             st.rerun()
         if conversation:
-            _draw_unknown(visit, conversation.known_versions)
+            _draw_unknown(visit, conversation.knowledge.versions)
 
     tick()
 
 
 def draw_live_news(visit: Visit, conversation: Conversation | None, live: Snapshot) -> None:
     """Draw what the shop did that a run which goes on has not heard of yet."""
-    known = dict(conversation.known_versions) if conversation else {}
-    for event in live.events:
-        match event.kind:
-            case "tool_finished":
-                seen = facts_of(event)
-            case "note":
-                seen = {fact.resource: fact.version for fact in event.reads}
-            case "shop_changed":
-                seen = {event.resource: event.version_after}
-            case _:
-                continue
-        known |= {resource: max(version, known.get(resource, 0)) for resource, version in seen.items()}
-    _draw_unknown(visit, known)
+    knowledge = conversation.knowledge if conversation else Knowledge()
+    _draw_unknown(visit, knowledge.versions_after(live.events))
 
 
 def _draw_unknown(visit: Visit, known: Mapping[str, int]) -> None:

@@ -3,8 +3,8 @@
 import streamlit as st
 
 import store
-from agent.conversation import Conversation
-from agent.runs import Snapshot
+from agent.archive import Snapshot
+from agent.views.conversation import Conversation
 from assistant.models import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
 from ui.caveats import caveats_of

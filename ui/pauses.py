@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from agent.approving import Approval
-from agent.arguments import BadArguments
-from agent.conversation import Conversation
 from agent.ledger import Entry
-from agent.shapes import StopReason
-from agent.tools import NoTools
-from agent.trace import ApprovalRequested
+from agent.loop.tool_call import Approval
+from agent.tools import BadArguments, NoTools
+from agent.trace import ApprovalRequested, StopReason
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import ANSWER_NOW, CONTINUE, Settings
 from assistant.stopping import LABELS, StopCard, figures, share, stop_card

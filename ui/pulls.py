@@ -1,6 +1,6 @@
 """What this process asks of the Ollama server beside the runs: models being pulled, models being loaded.
 
-Plain objects, safe for all threads, as ``agent.runs.Runs`` is; the workers know nothing of pages.
+Plain objects, safe for all threads, as ``agent.archive.runs.Runs`` is; the workers know nothing of pages.
 """
 
 import logging
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from agent.cancel import Cancel
 from agent.models import ModelOptions
 from agent.models.ollama_pull import PullFailed, PullProgress
-from agent.shapes import ModelFault
+from agent.trace import ModelFault
 
 BROKE = "Something of ours broke."
 

@@ -12,9 +12,8 @@ import streamlit as st
 
 from agent.limits import PRESETS, Limits
 from agent.models import ModelOptions
-from agent.shapes import Prices
 from agent.text import counted
-from agent.trace import RunFinished
+from agent.trace import Prices, RunFinished
 from assistant.faults import Fault
 from assistant.settings import Settings
 from assistant.three_questions import Answer, answers

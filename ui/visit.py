@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 import store
-from agent.agent import Agent
-from agent.approving import Approval
-from agent.conversation import Conversation
-from agent.lease import ConversationBusy
-from agent.runs import Snapshot
+from agent.archive import ConversationBusy, Snapshot
+from agent.loop.agent import Agent
+from agent.loop.tool_call import Approval
 from agent.trace import RunFinished
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.models import OFFLINE, Choice, choose
 from assistant.settings import (

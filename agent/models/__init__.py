@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from agent.history import Message
-from agent.shapes import ModelInfo
-from agent.trace import ModelReply
+from agent.trace import ModelInfo, ModelOptions, ModelReply
+
+Message = dict[str, Any]
+"""One chat message in Ollama's shape: role, content, and thinking, tool_calls or tool_name where they apply."""
 
 DeltaKind = Literal["text_delta", "thinking_delta", "phase"]
 
@@ -17,18 +18,6 @@ class Delta:
 
     kind: DeltaKind
     text: str
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """How a model is asked: the same for every request of a run, as a change makes the server load it anew."""
-
-    num_ctx: int = 16_384
-    num_predict: int = 4_096
-    temperature: float = 0.0
-    seed: int = 42
-    think: bool = True
-    keep_alive: str = "10m"
 
 
 class ModelStream(Protocol):
@@ -55,3 +44,6 @@ class ChatModel(Protocol):
         deadline: float | None,
     ) -> ModelStream:
         """Ask for one reply; ``deadline`` is on the monotonic clock. No request is sent before iteration."""
+
+
+__all__ = ["ChatModel", "Delta", "DeltaKind", "Message", "ModelOptions", "ModelStream"]

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from agent.history import Message
-from agent.models import Delta, DeltaKind, ModelOptions
+from agent.models import Delta, DeltaKind, Message, ModelOptions
 from agent.models.curtain import Curtain
 from agent.models.ollama_chat import asking, chat
 from agent.models.ollama_errors import BrokeOff, Refused
@@ -17,8 +16,7 @@ from agent.models.ollama_reading import Reading
 from agent.models.ollama_reply import Draft
 from agent.models.ollama_state import ModelCard, describe
 from agent.models.ollama_watch import Phase, Watch
-from agent.shapes import ModelFault, ModelInfo
-from agent.trace import ModelReply
+from agent.trace import ModelFault, ModelInfo, ModelReply
 
 SILENT_PHASES = ("loading the model", "reading the prompt")
 GRACE = 0.5

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agent.shapes import ToolCall
+from agent.trace import ToolCall
 
 
 class BadCall(Exception):

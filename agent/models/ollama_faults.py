@@ -8,7 +8,7 @@ import httpx
 from agent.models.ollama_errors import BrokeOff, OnlyLoaded, Refused, Silent, TooLong, Unreadable
 from agent.models.ollama_network import BadAddress
 from agent.models.ollama_signs import Sign, never_began, raised, says, shows_a_page, status
-from agent.shapes import ModelFault
+from agent.trace import ModelFault
 
 FAILURES = (
     Refused,

@@ -14,7 +14,7 @@ from agent.models.ollama_faults import FAILURES, fault_of
 from agent.models.ollama_names import same_model
 from agent.models.ollama_network import Line, switchboard
 from agent.models.ollama_state import asked
-from agent.shapes import ModelFault
+from agent.trace import ModelFault
 
 
 @dataclass(frozen=True)

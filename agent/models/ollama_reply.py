@@ -12,8 +12,7 @@ from agent.models import Delta, DeltaKind
 from agent.models.curtain import Curtain
 from agent.models.ollama_calls import BadCall, read_call
 from agent.models.ollama_errors import OnlyLoaded, TooLong, Unreadable
-from agent.shapes import ModelFault, Timings, ToolCall, Usage
-from agent.trace import ModelReply
+from agent.trace import ModelFault, ModelReply, Timings, ToolCall, Usage
 
 LONGEST_SAID = 2_000_000
 """Characters of text and thinking together."""

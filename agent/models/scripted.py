@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.history import Message
-from agent.models import Delta, ModelOptions
-from agent.shapes import ModelInfo, Prices, ToolCall, Usage
-from agent.trace import ModelReply
+from agent.models import Delta, Message, ModelOptions
+from agent.trace import ModelInfo, ModelReply, Prices, ToolCall, Usage
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from agent.closing import wrap_up_request
-from agent.history import Message
+from agent.models import Message
 from assistant.offline.results import Book, Result, named_books, read_result
 from assistant.offline.words import money
 

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.history import Message
-from agent.models import Delta, ModelOptions
-from agent.shapes import ModelFault, ModelInfo, ToolCall, Usage
-from agent.trace import ModelReply
+from agent.models import Delta, Message, ModelOptions
+from agent.trace import ModelFault, ModelInfo, ModelReply, ToolCall, Usage
 from assistant.offline.choice import Unclear
 from assistant.offline.desk import Desk, Need, Trouble
 from assistant.offline.history import read

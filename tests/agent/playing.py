@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from agent.agent import Agent
 from agent.cancel import Cancel
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel
-from agent.result import AgentResult
-from agent.shapes import Change, Fact, ToolCall
 from agent.tools import Arg, FunctionTools, Tool, Toolbox, ToolOutcome
-from agent.trace import AnyEvent, ModelReply
+from agent.trace import AnyEvent, Change, Fact, ModelReply, ToolCall
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 
 SECRET = "postgresql://admin:hunter2@db7.internal.example:5432/shop"
 OPEN, ASK, END = ["run_started", "user_message"], ["model_request", "model_reply"], ["run_finished"]

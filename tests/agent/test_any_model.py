@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 import store
 from agent.models.scripted import Line, say
-from agent.saved import dump_events, load_events
-from agent.shapes import StopReason
+from agent.trace import StopReason
+from agent.trace.documents import dump_events, load_events
 from assistant.toolbox import ShopTools
 from tests.agent.playing import Shelf, calls, play
 

@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.agent import Agent
-from agent.approving import Approval
-from agent.conversation import Conversation
+from agent.archive import ConversationBusy, lease, waiting_lease
 from agent.guards import guards_for
-from agent.lease import ConversationBusy, lease, waiting_lease
 from agent.limits import Limits
+from agent.loop.agent import Agent
+from agent.loop.tool_call import Approval
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.saved import dump_events, load_events
 from agent.tools import FunctionTools
+from agent.trace.documents import dump_events, load_events
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.settings import Settings
 from tests.agent.playing import ASK, END, OPEN, RUN, Shelf, assert_answered_once, calls, kinds, of

@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import Engine, create_engine, select, update
 
 import store
-from agent.archive import Archive, LeaseLost
-from agent.conversation import Conversation
-from agent.lease import LAPSE_SECONDS, ConversationBusy, close_lapsed, lease
+from agent.archive import Archive, ConversationBusy, LeaseLost, close_lapsed, lease
+from agent.archive.lease import LAPSE_SECONDS
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.models.scripted import ScriptedModel, call, say
-from agent.saved import UnreadableTrace
-from agent.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.tools import ToolOutcome
+from agent.trace.documents import UnreadableTrace
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.toolbox import ShopTools
 from lab.scripts import LIGHTHOUSE

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from agent.archive import Archive
-from agent.arguments import BadArguments, Parameter, check_arguments
-from agent.lease import lease
+from agent.archive import Archive, lease
 from agent.models.scripted import call, say
+from agent.tools import BadArguments, Parameter
+from agent.tools.arguments import check_arguments
 from assistant.toolbox import ShopTools
 from tests.agent.playing import play
 

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.conversation import Conversation
 from agent.models.scripted import ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolError, ToolOutcome
+from agent.views.conversation import Conversation
 from assistant.toolbox import ShopTools
 from tests.agent.playing import (
     ASK,
@@ -149,7 +149,7 @@ def test_a_replayed_effect_takes_no_knowledge_back(engine: Engine) -> None:
         add = (call("add_to_cart", book_id=7), say("Added."))
         played = play(*add, toolbox=tools, conversation=conversation, message_id=message_id)
         assert played.of("shop_changed") == []  # nobody else was here
-    assert conversation.facts["cart"].fact.value == "total $33.00"
+    assert conversation.knowledge.facts["cart"].fact.value == "total $33.00"
 
 
 def test_without_replay_a_call_doubled_in_one_message_is_doubled(engine: Engine) -> None:

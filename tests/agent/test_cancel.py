@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 import store
 from agent.cancel import Cancel, Cancelled, Runner
-from agent.conversation import Conversation
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.shapes import ToolCall
 from agent.tools import ToolOutcome
+from agent.trace import ToolCall
+from agent.views.conversation import Conversation
 from assistant.toolbox import ShopTools
 from tests.agent.playing import Shelf, agent_for, calls, kinds, of, play
 

@@ -5,12 +5,11 @@ import pytest
 from agent.context import ContextWindow, room_for_answer, was_cut
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.meter import Estimate
 from agent.models.scripted import Line, say
 from agent.moments import BeforeModel
-from agent.shapes import Usage
-from agent.tally import Tally
-from agent.trace import ModelRequest
+from agent.trace import ModelRequest, Usage
+from agent.views.run import Tally
+from agent.views.tokens import Estimate
 from tests.agent.playing import of, play
 
 

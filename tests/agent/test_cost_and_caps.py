@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from agent.agent import Agent
 from agent.budgets import MaxCost
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.result import AgentResult
-from agent.shapes import Prices, Usage
+from agent.trace import Prices, Usage
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from tests.agent.playing import Shelf, calls, of

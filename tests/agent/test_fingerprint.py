@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agent.fingerprint import fingerprint
+from agent.tools.fingerprint import fingerprint
 
 ASCII = st.characters(min_codepoint=33, max_codepoint=126)
 WORDS = st.lists(st.text(ASCII, min_size=1, max_size=6), max_size=4).map(" ".join)

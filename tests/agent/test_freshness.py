@@ -7,16 +7,14 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.agent import Agent
-from agent.archive import Archive
-from agent.conversation import Conversation
+from agent.archive import Archive, lease
 from agent.freshness import FreshAnswer, Freshness
 from agent.guards import guards_for
-from agent.lease import lease
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.shapes import Fact, Overtaken
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, Fact, Overtaken
+from agent.views.conversation import Conversation
 from assistant.toolbox import ShopTools
 from tests.agent.playing import kinds, of
 
@@ -52,15 +50,17 @@ def changed(engine: Engine, quantity: int = 2) -> None:
 def test_a_change_is_news_until_it_is_read_again(engine: Engine) -> None:
     conversation = Conversation()
     turn(engine, conversation, ADD, say("$16.50"))
-    assert (conversation.news, conversation.overtaken()) == ({}, [])
+    assert (conversation.knowledge.news, conversation.knowledge.overtaken()) == ({}, [])
     changed(engine)
     turn(engine, conversation, say("$16.50"))
-    (one,) = conversation.overtaken()
+    (one,) = conversation.knowledge.overtaken()
     assert (one.seen.value, one.turn, one.step, one.now.value) == ("total $16.50", 1, 1, "total $33.00")
-    assert conversation.news["cart"].version == conversation.known_versions["cart"] > one.seen.version
+    assert (
+        conversation.knowledge.news["cart"].version == conversation.knowledge.versions["cart"] > one.seen.version
+    )
     turn(engine, conversation, call("add_to_cart", book_id=9), say("$43.50"))
-    assert conversation.news == {}
-    assert {one.seen.value for one in conversation.overtaken()} == {"total $16.50"}
+    assert conversation.knowledge.news == {}
+    assert {one.seen.value for one in conversation.knowledge.overtaken()} == {"total $16.50"}
 
 
 def test_a_change_carries_who_and_when_and_what_is_true_now_in_order(engine: Engine) -> None:
@@ -88,7 +88,7 @@ def test_a_reset_of_the_shop_overtakes_everything(engine: Engine) -> None:
     store.reset_shop(str(engine.url.render_as_string(hide_password=False)))
     _, events = turn(engine, conversation, say("Hm."))
     assert {one.resource for one in of(events, "shop_changed")} == {"stock:7", "cart"}
-    assert [one.now.value for one in conversation.overtaken()] == ["total $0.00"]
+    assert [one.now.value for one in conversation.knowledge.overtaken()] == ["total $0.00"]
 
 
 def test_without_a_cure_the_model_reads_nothing_of_it(engine: Engine) -> None:
@@ -108,7 +108,7 @@ def test_the_snapshot_comes_once_after_the_history_and_counts_as_read(engine: En
     assert kinds(events)[:4] == ["run_started", "user_message", "shop_changed", "note"]
     assert model.requests[0][0][-1] == {"role": "user", "content": "cart total $33.00"}
     assert all(request.prefix_kept for request in of(events, "model_request"))
-    assert conversation.facts["cart"].fact.value == "total $33.00"
+    assert conversation.knowledge.facts["cart"].fact.value == "total $33.00"
     _, events = turn(engine, conversation, say("$33.00"), cure=cure)
     assert "note" not in kinds(events)
 
@@ -158,7 +158,7 @@ def test_stamped_results_carry_time_and_version_and_are_marked_in_place_once(eng
     turn(engine, conversation, STOCK, ADD, say("$16.50"), cure=cure)
     first = stamped(conversation)
     assert first[0].splitlines()[1].endswith(" UTC, stock:7 v0]")
-    assert f"cart v{conversation.facts['cart'].fact.version}]" in first[1]
+    assert f"cart v{conversation.knowledge.facts['cart'].fact.version}]" in first[1]
     changed(engine)
     _, events = turn(engine, conversation, say("Hm."), cure=cure)
     assert [request.prefix_kept for request in of(events, "model_request")] == [False]
@@ -209,7 +209,10 @@ def test_stamps_and_marks_are_the_same_in_a_conversation_loaded_again(engine: En
     assert again
     assert again.history.messages() == conversation.history.messages()
     assert again.history.size == conversation.history.size
-    assert (again.history.digest, again.overtaken()) == (conversation.history.digest, conversation.overtaken())
+    assert (again.history.digest, again.knowledge.overtaken()) == (
+        conversation.history.digest,
+        conversation.knowledge.overtaken(),
+    )
 
 
 VERIFY = Freshness(tell=tell, correct=correct)

@@ -10,12 +10,21 @@ from hypothesis import strategies as st
 from agent.budgets import MaxSeconds, MaxSteps, MaxToolCalls, TokenBudget, ToolCap
 from agent.guards import ErrorStreak, NoNews, PingPong, RepeatedCall, UnusableReply, guards_for
 from agent.limits import PRESETS, UNGUARDED, Limits
-from agent.meter import Estimate
 from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Decision, Guard, Moment
-from agent.shapes import Change, ModelInfo, Usage
-from agent.tally import Tally
 from agent.tools import Tool
-from agent.trace import AnyEvent, ModelReply, ModelRequest, Note, RunStarted, ToolFinished
+from agent.trace import (
+    AnyEvent,
+    Change,
+    ModelInfo,
+    ModelReply,
+    ModelRequest,
+    Note,
+    RunStarted,
+    ToolFinished,
+    Usage,
+)
+from agent.views.run import Tally
+from agent.views.tokens import Estimate
 from tests.agent.playing import Shelf, made
 
 LOOK = Tool.of(Shelf().look)

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent.conversation import Conversation
-from agent.history import History, message_size
-from agent.meter import Meter
 from agent.models.scripted import Asked, Line, ScriptedModel, call, say
-from agent.saved import dump_events, load_events
-from agent.shapes import Usage
-from agent.trace import UserMessage
+from agent.trace import Usage, UserMessage
+from agent.trace.documents import dump_events, load_events
+from agent.views.conversation import Conversation
+from agent.views.history import History, message_size
+from agent.views.tokens import Meter
 from lab.scripts import LIGHTHOUSE
 from tests.agent.playing import agent_for, calls, of, play
 
@@ -106,7 +105,7 @@ def test_views_rebuilt_from_stored_events_equal_those_folded_live(lines: Sequenc
     assert again.history.next_digest() == live.history.next_digest()
     for view in ("run", "meter", "history"):
         assert vars(getattr(again, view)) == vars(getattr(live, view))
-    assert (again.facts, again.known_versions) == (live.facts, live.known_versions)
+    assert (again.knowledge.facts, again.knowledge.versions) == (live.knowledge.facts, live.knowledge.versions)
 
 
 def test_a_loaded_conversation_goes_on_as_the_live_one_would() -> None:
@@ -157,9 +156,9 @@ def test_a_meter_that_has_seen_nothing_estimates_from_characters() -> None:
 
 def test_what_a_conversation_read_is_known_with_turn_and_step() -> None:
     played = play(call("look", what="pen"), call("put", what="pen", count=3), say("x"))
-    seen = played.conversation.facts["pen"]
+    seen = played.conversation.knowledge.facts["pen"]
     assert (seen.fact.version, seen.turn, seen.step) == (3, 1, 2)
-    assert played.conversation.known_versions == {"pen": 3}
+    assert played.conversation.knowledge.versions == {"pen": 3}
 
 
 def test_a_run_is_found_among_the_runs_of_a_conversation() -> None:

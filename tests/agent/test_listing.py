@@ -5,10 +5,9 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import Engine, func, select
 
-from agent.archive import LONGEST_NAME, Archive, LeaseLost, NameTaken
-from agent.lease import lease, waiting_lease
+from agent.archive import LONGEST_NAME, Archive, LeaseLost, NameTaken, lease, waiting_lease
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.models.scripted import ScriptedModel, call, say
-from agent.tables import CONVERSATIONS, EVENTS, RUNS
 from tests.agent.playing import Shelf, agent_for
 from tests.agent.test_approval import YES, asker
 from tests.agent.test_archive import answer, lapse

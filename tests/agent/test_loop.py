@@ -6,14 +6,12 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.agent import Agent
-from agent.archive import Archive
-from agent.conversation import Conversation
-from agent.lease import lease
+from agent.archive import Archive, lease
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.shapes import ModelFault, Usage
 from agent.tools import FunctionTools, Tool, ToolOutcome
-from agent.trace import ModelReply
+from agent.trace import ModelFault, ModelReply, Usage
+from agent.views.conversation import Conversation
 from assistant.toolbox import ShopTools
 from lab.scripts import ENDLESS, LIGHTHOUSE
 from tests.agent.playing import (

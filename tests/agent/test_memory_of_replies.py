@@ -13,10 +13,10 @@ from tests.ollama_server import OllamaServer, Step, chunk
 MOST_MEGABYTES = 100
 RUN = """
 import json, sys
-from agent.conversation import Conversation
+from agent.views.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.agent import Agent
+from agent.loop.agent import Agent
 from agent.models.ollama import OllamaModel
 from agent.tools import FunctionTools
 

@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from agent.models.scripted import Line, call, say
-from agent.shapes import ModelFault
-from agent.trace import ModelReply
+from agent.trace import ModelFault, ModelReply
 from assistant.toolbox import ShopTools
 from lab.scripts import ENDLESS, LIGHTHOUSE
 from tests.agent.playing import (

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import pytest
 
-from agent.agent import Agent
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models import Delta, ModelOptions
 from agent.models.ollama import OllamaModel, OllamaStream
 from agent.models.ollama_state import ServerState, find_server, has_model
-from agent.result import AgentResult
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
 from agent.trace import ModelReply
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk, end, lighthouse, reply
 
 ASKED = [{"role": "user", "content": "Is there a copy?"}]

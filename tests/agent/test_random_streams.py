@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import store
-from agent.conversation import Conversation
 from agent.limits import Limits
 from agent.models.ollama import OllamaModel
-from agent.shapes import StopReason
+from agent.trace import StopReason
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, Settings
 from tests.agent.playing import of
@@ -128,7 +128,7 @@ def playing(seed_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     path = shutil.copy(seed_file, tmp_path_factory.mktemp("random") / "shop.db")
     playing = Playing(Bookshop(store.open_shop(f"sqlite:///{path}")))
     with pytest.MonkeyPatch.context() as patched, OllamaServer(playing.step) as server:
-        patched.setattr("agent.retrying.PAUSES", (0.0, 0.0))
+        patched.setattr("agent.loop.model_call.PAUSES", (0.0, 0.0))
         yield playing, OllamaModel(MODEL, server.url, digest="known")
     playing.shop.close()
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.leaks import find_calls
-from agent.reading import read_reply
-from agent.shapes import ToolCall
+from agent.loop.leaked_calls import find_calls
+from agent.loop.reply_repair import read_reply
 from agent.tools import Arg, Tool, ToolOutcome
-from agent.trace import ModelReply
+from agent.trace import ModelReply, ToolCall
 
 
 def look(

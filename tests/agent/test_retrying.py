@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from agent.models.scripted import call, say
-from agent.shapes import ModelFault
-from agent.trace import ModelReply
+from agent.trace import ModelFault, ModelReply
 from tests.agent.playing import Shelf, play
 
 

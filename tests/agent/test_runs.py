@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from agent.agent import Agent
-from agent.archive import Archive
-from agent.conversation import Conversation
-from agent.lease import ConversationBusy
+from agent.archive import Archive, ConversationBusy, Runs, Snapshot
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.runs import Runs, Snapshot
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.toolbox import ShopTools
 from lab.scripts import LIGHTHOUSE
@@ -159,7 +157,7 @@ def broken(moment: Any, run: Any) -> None:
 def test_a_broken_run_ends_and_is_logged(archive: Archive, runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
     conversation = archive.start("1")
     agent = Agent(ScriptedModel("test", [say("x")]), Shelf().tools(), "x", [broken])
-    with caplog.at_level(logging.ERROR, "agent.runs"):
+    with caplog.at_level(logging.ERROR, "agent.archive.runs"):
         run_id = runs.start(agent, conversation, "Hello", "m1")
         assert runs.wait(conversation.handle, 5)
     assert "a guard broke" in caplog.text

@@ -4,13 +4,12 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.agent import Agent
 from agent.closing import WRAPPED_UP
-from agent.conversation import Conversation
 from agent.limits import UNGUARDED, Limits
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.shapes import Usage
-from agent.trace import ModelReply
+from agent.trace import ModelReply, Usage
+from agent.views.conversation import Conversation
 from assistant.toolbox import ShopTools
 from tests.agent.playing import (
     ASK,

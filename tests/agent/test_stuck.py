@@ -5,16 +5,15 @@ from typing import Annotated, Any
 
 import pytest
 
-from agent.agent import Agent
-from agent.conversation import Conversation
 from agent.guards import ErrorStreak, NoNews, PingPong, guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.moments import AfterTool, BeforeTool, Decision, Guard, Moment
-from agent.shapes import Change, Fact
-from agent.tally import Tally
 from agent.tools import Arg, FunctionTools, Tool, ToolError, ToolOutcome, ToolRefusal
-from agent.trace import AnyEvent, ShopChanged, ToolFinished
+from agent.trace import AnyEvent, Change, Fact, ShopChanged, ToolFinished
+from agent.views.conversation import Conversation
+from agent.views.run import Tally
 from tests.agent.playing import ASK, END, LEFT, OPEN, RUN, Played, Shelf, assert_paired, calls, made, play
 from tests.agent.test_guards import LOOK, decided, tally
 

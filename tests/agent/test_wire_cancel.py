@@ -6,12 +6,12 @@ from itertools import count
 
 import pytest
 
-from agent.agent import Agent
 from agent.cancel import Cancel
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models.ollama import OllamaModel
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from tests.agent.wire import assert_readable, contents, failed, play, said, shelf, stop_once, wire_of
@@ -108,7 +108,7 @@ def test_a_stop_before_the_first_byte_ends_at_once_and_the_next_message_waits_fo
 def test_a_stop_in_the_pause_before_another_try_ends_it_at_once(
     bookshop: Bookshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.retrying.PAUSES", (30.0, 30.0))
+    monkeypatch.setattr("agent.loop.model_call.PAUSES", (30.0, 30.0))
     cancel = Cancel()
     started = time.monotonic()
     busy = failed(503, "server busy, please try again")

@@ -22,7 +22,7 @@ TOOLS = ("search_books", "check_stock", "get_order_status", "add_to_cart")
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds to wait before trying again, as tests have none to spare."""
-    monkeypatch.setattr("agent.retrying.PAUSES", (0.02, 0.04))
+    monkeypatch.setattr("agent.loop.model_call.PAUSES", (0.02, 0.04))
 
 
 def fails(played: Played, stop: str, *words: str, requests: int = 1) -> None:
@@ -381,7 +381,7 @@ def test_a_server_that_stays_busy_is_left_in_words(bookshop: Bookshop) -> None:
 
 
 def test_pauses_between_tries_keep_to_the_deadline(bookshop: Bookshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.retrying.PAUSES", (30.0, 30.0))
+    monkeypatch.setattr("agent.loop.model_call.PAUSES", (30.0, 30.0))
     started = time.monotonic()
     played = play([BUSY], bookshop, max_seconds=0.3)
     assert time.monotonic() - started < 1.5

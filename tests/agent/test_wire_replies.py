@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.conversation import Conversation
 from agent.models import ModelOptions
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.grounding import grounding_mark
 from assistant.settings import BadMessage, checked_message

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import store
-from agent.agent import Agent
 from agent.cancel import Cancel
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
-from agent.result import AgentResult
-from agent.shapes import StopReason
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
+from agent.trace import StopReason
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, Settings
 from tests.agent.playing import kinds, of

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import pytest
 
-from agent.agent import Agent
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
-from agent.result import AgentResult
+from agent.loop.agent import Agent
 from agent.tools import Arg, FunctionTools, Tool, ToolError, ToolOutcome, ToolRefusal
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.offline import OfflineModel
 
 Row = tuple[int, str, str, str, str, int]

@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import store
-from agent.approving import Approval
-from agent.conversation import Conversation
 from agent.limits import PRESETS, UNGUARDED, Limits
+from agent.loop.tool_call import Approval
 from agent.models.scripted import Line, ScriptedModel, say
 from agent.moments import name_of
-from agent.result import AgentResult
-from agent.saved import dump_events, load_events
-from agent.shapes import Prices, StopReason, Usage
+from agent.trace import Prices, StopReason, Usage
+from agent.trace.documents import dump_events, load_events
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop, guards_under
 from assistant.faults import Fault
 from assistant.settings import TOOL_NAMES, Settings

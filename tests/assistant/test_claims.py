@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import store
-from agent.conversation import Conversation
 from agent.models.scripted import Line, ScriptedModel, call, say
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.claims import Claim, check_claims
 from assistant.freshness import Cure

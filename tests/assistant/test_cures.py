@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import store
-from agent.approving import Approval
-from agent.conversation import Conversation
+from agent.loop.tool_call import Approval
 from agent.models.scripted import ScriptedModel, call, say
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
 from assistant.meanwhile import Deed, Plan
@@ -82,9 +82,9 @@ def test_what_the_shop_has_overtaken_is_told_in_one_line(bookshop: Bookshop) -> 
     conversation = Conversation()
     ask(bookshop, conversation, JOB, Cure.HISTORY)
     watch = ShopWatch(bookshop.engine, 1)
-    assert overtaken_now(conversation.facts.values(), watch) == []
+    assert overtaken_now(conversation.knowledge.facts.values(), watch) == []
     store.set_quantity(bookshop.engine, 1, 7, 2, by="website")
-    (one,) = overtaken_now(conversation.facts.values(), watch)
+    (one,) = overtaken_now(conversation.knowledge.facts.values(), watch)
     seen, now = one.seen.version, one.now.version
     assert in_words(one) == f"cart read at v{seen} (turn 1, step 4), now v{now}: the total was $16.50, is $33.00"
 
@@ -94,7 +94,7 @@ def test_a_change_there_and_back_needs_no_mark(bookshop: Bookshop) -> None:
     ask(bookshop, conversation, JOB, Cure.HISTORY)
     for quantity in (2, 1):
         store.set_quantity(bookshop.engine, 1, 7, quantity, by="website")
-    assert overtaken_now(conversation.facts.values(), ShopWatch(bookshop.engine, 1)) == []
+    assert overtaken_now(conversation.knowledge.facts.values(), ShopWatch(bookshop.engine, 1)) == []
 
 
 def test_another_conversation_of_the_customer_is_another_channel(bookshop: Bookshop) -> None:

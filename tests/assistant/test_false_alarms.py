@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.conversation import Conversation
 from agent.limits import PRESETS
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import AnyEvent
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.faults import Fault
 from assistant.settings import Settings

@@ -2,12 +2,12 @@
 
 import pytest
 
-from agent.agent import Agent
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.limits import Limits
+from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolOutcome
+from agent.views.conversation import Conversation
 from assistant.grounding import grounding_mark, ungrounded_figures
 
 RESULT = '{"id": 7, "title": "The Quiet Orchard", "price": "16.50", "in_stock": 15}'

@@ -3,9 +3,9 @@
 from decimal import Decimal
 
 import store
-from agent.approving import Approval
-from agent.conversation import Conversation
+from agent.loop.tool_call import Approval
 from agent.models.scripted import ScriptedModel, call, say
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.faults import Fault
 from assistant.meanwhile import Plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.shapes import Fact, Overtaken
+from agent.trace import Fact, Overtaken
 from assistant.freshness import correction, snapshot
 from assistant.stating import hedges, states, states_as_current
 

@@ -8,18 +8,17 @@ from typing import Any, get_args
 
 import pytest
 
-from agent.agent import Agent
-from agent.approving import Approval
-from agent.conversation import Conversation
 from agent.guards import guards_for
 from agent.ledger import Entry
 from agent.limits import PRESETS, Limits
+from agent.loop.agent import Agent
+from agent.loop.tool_call import Approval
+from agent.loop.turn import BACKSTOP, Misconfigured
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.result import AgentResult
-from agent.saved import dump_events, load_events
-from agent.shapes import StopReason
-from agent.trace import AnyEvent
-from agent.turn import BACKSTOP, Misconfigured
+from agent.trace import AnyEvent, StopReason
+from agent.trace.documents import dump_events, load_events
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from assistant.stopping import BECAUSE, labelled, run_ledger, share, stop_card

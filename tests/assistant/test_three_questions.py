@@ -7,8 +7,7 @@ import pytest
 
 from agent.limits import PRESETS, UNGUARDED, Limits
 from agent.models import ModelOptions
-from agent.shapes import Prices, Usage
-from agent.trace import RunFinished
+from agent.trace import Prices, RunFinished, Usage
 from assistant.faults import LEAK, Fault
 from assistant.settings import Settings
 from assistant.three_questions import answers, nth

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, update
 
 import store
 from agent.archive import Archive
-from agent.tables import RUNS
+from agent.archive.tables import RUNS
 from tests.browser.conftest import Server, handle_of, send, stop_button, until
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.shapes import Fact
+from agent.trace import Fact
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
 from assistant.settings import LAB_OWNER

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 import store
-from agent.lease import lease
+from agent.archive import lease
 from agent.limits import Limits
 from agent.models.scripted import ScriptedModel, call
 from assistant.bookshop import Bookshop

@@ -9,8 +9,9 @@ from pathlib import Path
 from sqlalchemy import update
 
 import store
-from agent.lease import LAPSE_SECONDS, lease
-from agent.tables import RUNS
+from agent.archive import lease
+from agent.archive.lease import LAPSE_SECONDS
+from agent.archive.tables import RUNS
 from assistant.bookshop import Bookshop, open_bookshop
 from tests.terminal.conftest import Command
 
@@ -19,7 +20,7 @@ DIES = """
 import os, signal, sys
 from agent.models.scripted import ScriptedModel, call, say
 from assistant.bookshop import open_bookshop
-from agent.lease import lease
+from agent.archive.lease import lease
 from assistant.settings import Settings
 from dataclasses import replace
 

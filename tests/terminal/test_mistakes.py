@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.shapes import StopReason
+from agent.trace import StopReason
 from assistant.report import exit_status
 from tests.terminal.conftest import Command
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import store
-from agent.lease import lease
-from agent.saved import load_events
+from agent.archive import lease
+from agent.trace.documents import load_events
 from assistant.bookshop import Bookshop
 from tests.ollama_server import MODEL, OllamaServer, lighthouse
 from tests.terminal.conftest import JOB, Command

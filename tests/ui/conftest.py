@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agent.conversation import Conversation
 from agent.trace import AnyEvent
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from lab.scripts import scripted_models

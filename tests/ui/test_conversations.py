@@ -3,8 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agent.lease import lease
-from agent.saved import load_events
+from agent.archive import lease
+from agent.trace.documents import load_events
 from assistant.bookshop import Bookshop
 from tests.ui.conftest import handle_of, send, shown
 from ui.conversations import _export

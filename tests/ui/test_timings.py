@@ -3,8 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agent.shapes import Timings, ToolCall, Usage
-from agent.trace import ModelReply, ModelRequest, ToolFinished
+from agent.trace import ModelReply, ModelRequest, Timings, ToolCall, ToolFinished, Usage
 from ui.steps import Step, step_icon, step_label
 from ui.timings import CACHE_LOST, Part, parts_line, reading_speed, spoken, step_parts, writing_speed
 

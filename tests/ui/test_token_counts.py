@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from agent.shapes import Usage
-from agent.trace import AnyEvent, ModelReply, ModelRequest
+from agent.trace import AnyEvent, ModelReply, ModelRequest, Usage
 from ui.token_chart import AGAIN, NEW, WRITTEN, bars, in_words, part_rows, total_rows, totals
 from ui.token_counts import StepTokens, step_tokens
 

@@ -5,19 +5,23 @@ from typing import get_args
 
 import pytest
 
-from agent.conversation import Conversation
-from agent.shapes import ModelFault, NotRun, Timings, ToolCall, Usage
 from agent.trace import (
     AnyEvent,
     ApprovalAnswered,
     ApprovalRequested,
     GuardDecision,
+    ModelFault,
     ModelReply,
     ModelRequest,
     Note,
+    NotRun,
     ShopChanged,
+    Timings,
+    ToolCall,
     ToolFinished,
+    Usage,
 )
+from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from lab.scripts import scripted_models

@@ -3,24 +3,23 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.approving import Approval
 from agent.cancel import Cancel
-from agent.conversation import Conversation
 from agent.freshness import Freshness
 from agent.limits import Limits
-from agent.loop import break_off, end_early, to_an_end
-from agent.models import ChatModel, ModelOptions
+from agent.loop.loop import break_off, end_early, to_an_end
+from agent.loop.tool_call import Approval
+from agent.loop.turn import Turn, Yields
+from agent.models import ChatModel
 from agent.moments import Guard, Stop
-from agent.result import AgentResult
-from agent.shapes import Prices
 from agent.text import clean
 from agent.tools import Toolbox, tool_list
-from agent.trace import ApprovalAnswered, ApprovalRequested, RunStarted, UserMessage
-from agent.turn import Turn, Yields
+from agent.trace import ApprovalAnswered, ApprovalRequested, ModelOptions, Prices, RunStarted, UserMessage
+from agent.views.conversation import Conversation
+from agent.views.result import AgentResult
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,8 @@ class Agent:
         """
         with self._turn(conversation, cancel) as turn:
             yield self._opening(turn, run_id or secrets.token_hex(8), continues)
-            yield turn.write(
-                UserMessage,
-                text=clean(text),
-                turn=turn.run.turn,
-                client_message_id=clean(message_id) or secrets.token_urlsafe(12),
-            )
+            message_id = clean(message_id) or secrets.token_urlsafe(12)
+            yield turn.add(UserMessage(text=clean(text), turn=turn.run.turn, client_message_id=message_id))
             yield from to_an_end(turn)
 
     def resume(
@@ -76,8 +71,15 @@ class Agent:
             raise ValueError("no call of this conversation waits for approval")
         with self._turn(conversation, cancel, waiting.elapsed_ms / 1000) as turn:
             if approval:
-                said = {"approved": approval.approved, "arguments": approval.arguments, "by": approval.by}
-                yield turn.write(ApprovalAnswered, call_id=waiting.call.id, **said)
+                yield turn.add(
+                    ApprovalAnswered(
+                        step=turn.step,
+                        call_id=waiting.call.id,
+                        approved=approval.approved,
+                        arguments=approval.arguments,
+                        by=approval.by,
+                    )
+                )
                 yield from to_an_end(turn)
             else:
                 why = f"nobody was there to allow {waiting.call.name}"
@@ -122,27 +124,28 @@ class Agent:
             break_off(turn, Stop("cancelled", "it was broken off"))
             raise
         except BaseException:
-            break_off(turn, Stop("internal_error", "something of ours broke"))
+            with suppress(Exception):  # what cannot be kept either is closed when the run's lease lapses
+                break_off(turn, Stop("internal_error", "something of ours broke"))
             raise
         finally:
             turn.runner.close()
 
     def _opening(self, turn: Turn, run_id: str, continues: str | None) -> RunStarted:
         info = self.model.info
-        return turn.write(
-            RunStarted,
-            step=0,
-            run_id=run_id,
-            turn=turn.run.turn + 1,
-            model=info,
-            settings={
-                "limits": self.limits.model_dump(mode="json"),
-                "options": vars(self.options),
-                **self.settings,
-            },
-            instructions=self.instructions + (tool_list(turn.schemas) if info.garbles_tools else ""),
-            tools=turn.schemas,
-            continues=continues,
-            prices=self.prices or info.prices,
-            stamps=self.freshness.stamps,
+        return turn.add(
+            RunStarted(
+                run_id=run_id,
+                turn=turn.run.turn + 1,
+                model=info,
+                settings={
+                    "limits": self.limits.model_dump(mode="json"),
+                    "options": self.options.model_dump(mode="json"),
+                    **self.settings,
+                },
+                instructions=self.instructions + (tool_list(turn.schemas) if info.garbles_tools else ""),
+                tools=turn.schemas,
+                continues=continues,
+                prices=self.prices or info.prices,
+                stamps=self.freshness.stamps,
+            )
         )

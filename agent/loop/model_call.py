@@ -1,14 +1,19 @@
-"""One model call: the request with all messages, the deltas as they come, the reply."""
+"""One model call: the request with all messages, the deltas as they come, the reply; and trying again."""
 
+import random
 from contextlib import closing
-from dataclasses import replace
 
 from agent.context import room_for_answer, was_cut
 from agent.corrections import tokens_of
-from agent.reading import read_reply
+from agent.loop.reply_repair import read_reply
+from agent.loop.turn import Turn, Yields
+from agent.moments import Stop
 from agent.text import clean_json
-from agent.trace import ModelReply, ModelRequest
-from agent.turn import Turn, Yields
+from agent.trace import ModelFault, ModelReply, ModelRequest
+
+MOST_RETRIES = {"never": 0, "changed": 1, "later": 2}
+PAUSES = (1.0, 3.0)
+"""Seconds before the first and the second try of a busy server, give or take a third."""
 
 
 def ask(turn: Turn) -> Yields[ModelReply]:
@@ -16,20 +21,7 @@ def ask(turn: Turn) -> Yields[ModelReply]:
 
     Raises Cancelled when a person stops the run; a failure of the model is a reply with ``error`` set.
     """
-    history, estimate = turn.conversation.history, turn.estimate()
-    request = turn.write(
-        ModelRequest,
-        step=0 if turn.wrapping_up else turn.step + 1,
-        new_messages=history.unsent(),
-        digest=history.next_digest(),
-        estimated_input_tokens=estimate.total,
-        resent_tokens=estimate.resent,
-        new_tokens=estimate.new,
-        calibrated=estimate.calibrated,
-        wrap_up=turn.wrapping_up,
-        prefix_kept=not history.rewritten,
-        elapsed_ms=round(turn.elapsed * 1000, 1),
-    )
+    request = turn.add(_request(turn))
     turn.conversation.commit()
     yield request
     reply = yield from _read(turn, request)
@@ -37,10 +29,41 @@ def ask(turn: Turn) -> Yields[ModelReply]:
     return reply
 
 
+def try_again(turn: Turn, fault: ModelFault) -> None:
+    """Wait where the next try needs it; raises Stop where there is none, or Cancelled when a person wants no more.
+
+    What the next request does otherwise is folded from the trace: ``Tally.options``.
+    """
+    failures = turn.run.failures
+    if failures > MOST_RETRIES[fault.retry]:
+        raise Stop(fault.stop_reason, fault.message)
+    if fault.retry == "later":
+        turn.rest(PAUSES[failures - 1] * random.uniform(0.7, 1.3))
+
+
+def _request(turn: Turn) -> ModelRequest:
+    history, estimate, wrap_up = turn.conversation.history, turn.estimate(), turn.run.wrapping_up
+    options = turn.run.options(turn.usual)
+    room = room_for_answer(estimate.total, options.num_ctx, options.num_predict)
+    return ModelRequest(
+        step=0 if wrap_up else turn.step + 1,
+        new_messages=history.unsent(),
+        digest=history.next_digest(),
+        options=options.model_copy(update={"num_predict": room}),
+        with_tools=not wrap_up,
+        estimated_input_tokens=estimate.total,
+        resent_tokens=estimate.resent,
+        new_tokens=estimate.new,
+        calibrated=estimate.calibrated,
+        wrap_up=wrap_up,
+        prefix_kept=not history.rewritten,
+        elapsed_ms=round(turn.elapsed * 1000, 1),
+    )
+
+
 def _read(turn: Turn, request: ModelRequest) -> Yields[ModelReply]:
-    schemas = [] if turn.wrapping_up else turn.schemas
-    messages = turn.conversation.history.messages()
-    options = replace(turn.options, num_predict=_room(turn, request))
+    schemas = turn.schemas if request.with_tools else []
+    messages, options = turn.conversation.history.messages(), request.options or turn.usual
     stream = turn.model.stream(messages, schemas, options, turn.deadline)
     with closing(stream), turn.cancel.ending(stream.close):
         for item in stream:
@@ -56,7 +79,7 @@ def _read(turn: Turn, request: ModelRequest) -> Yields[ModelReply]:
 def _as_ours(turn: Turn, request: ModelRequest, raw: ModelReply) -> ModelReply:
     """Make a reply fit to be kept: cleaned, read for what it means, its calls under ids of our own."""
     cleaned = ModelReply.model_validate(clean_json(raw.model_dump(exclude={"at"})) | {"step": turn.step})
-    reply = _looked_at(turn, request, read_reply(cleaned, {} if turn.wrapping_up else turn.tools))
+    reply = _looked_at(turn, request, read_reply(cleaned, turn.tools if request.with_tools else {}))
     place = f"{turn.run.turn}.{turn.step or 'w'}"
     calls = [
         call.model_copy(update={"id": f"call_{place}.{number}"})
@@ -67,20 +90,16 @@ def _as_ours(turn: Turn, request: ModelRequest, raw: ModelReply) -> ModelReply:
 
 def _looked_at(turn: Turn, request: ModelRequest, reply: ModelReply) -> ModelReply:
     """Add what the counts tell: that the server cut the prompt, or the limit of tokens the answer."""
-    last, warnings = turn.run.last_reply, list(reply.warnings)
-    before = last.usage.input_tokens if last and not turn.wrapping_up else None
-    cut = was_cut(request, reply.usage.input_tokens, before, turn.options.num_ctx)
+    last, warnings, options = turn.run.last_reply, list(reply.warnings), request.options or turn.usual
+    before = last.usage.input_tokens if last and not request.wrap_up else None
+    cut = was_cut(request, reply.usage.input_tokens, before, options.num_ctx)
     if cut:
         warnings.append(
             f"The server cut the prompt: it read {reply.usage.input_tokens:,} tokens of about "
             f"{request.estimated_input_tokens:,}."
         )
-    reply = reply.model_copy(update={"allowed_output_tokens": _room(turn, request)})
+    reply = reply.model_copy(update={"allowed_output_tokens": options.num_predict})
     if reply.done_reason == "length":
         warnings.append(f"The reply was cut off at the limit of output tokens: {tokens_of(reply)}.")
     trusted = turn.conversation.meter.calibrated
     return reply.model_copy(update={"warnings": warnings, "prompt_cut": cut and trusted})
-
-
-def _room(turn: Turn, request: ModelRequest) -> int:
-    return room_for_answer(request.estimated_input_tokens, turn.options.num_ctx, turn.options.num_predict)

@@ -4,23 +4,22 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from agent.cancel import Cancel, Cancelled, Runner
 from agent.closing import program_answer
-from agent.conversation import Conversation
 from agent.freshness import Freshness
-from agent.history import CORRECTED
 from agent.limits import Limits
-from agent.meter import Estimate
 from agent.models import ChatModel, Delta, ModelOptions
 from agent.moments import AfterTool, BeforeModel, BeforeTool, Decision, Guard, Moment, Stop
-from agent.shapes import StopReason
-from agent.tally import Tally
 from agent.tools import Tool, Toolbox
-from agent.trace import AnyEvent, Event, GuardDecision, RunFinished
+from agent.trace import AnyEvent, GuardDecision, RunFinished, StopReason
+from agent.views.conversation import Conversation
+from agent.views.history import CORRECTED
+from agent.views.run import Tally
+from agent.views.tokens import Estimate
 
-E = TypeVar("E", bound=Event)
+E = TypeVar("E", bound=AnyEvent)
 T = TypeVar("T")
 Yields = Generator[AnyEvent | Delta, None, T]
 """A part of the loop: yields events and deltas, returns a T."""
@@ -39,23 +38,19 @@ class Misconfigured(RuntimeError):
 class Turn:
     """What one user message is answered with; the only writer of its run.
 
-    ``wrapping_up`` is set once the steps are over and the model is asked one last time, without tools;
-    ``enlarged`` once an answer was cut off and more room was given; ``sent_back`` is an answer that a guard wants
-    to have anew: it is the answer after all if no other comes.
+    It keeps no state of the run beside the trace: what shapes the next request is folded from that.
     """
 
     model: ChatModel
     toolbox: Toolbox
     guards: Sequence[Guard]
     limits: Limits
-    options: ModelOptions
+    usual: ModelOptions
+    """The options a request is sent with, unless the run has reason for others."""
     conversation: Conversation
     cancel: Cancel
     started: float = field(default_factory=time.monotonic)
     freshness: Freshness = field(default_factory=Freshness)
-    wrapping_up: bool = False
-    enlarged: bool = False
-    sent_back: str = ""
     runner: Runner = field(default_factory=Runner)
     """Where the tools run."""
 
@@ -71,7 +66,7 @@ class Turn:
     @property
     def step(self) -> int:
         """The number of the current step; 0 before the first and in the wrap-up."""
-        return 0 if self.wrapping_up else self.run.steps
+        return 0 if self.run.wrapping_up else self.run.steps
 
     @property
     def elapsed(self) -> float:
@@ -85,15 +80,11 @@ class Turn:
 
     def estimate(self) -> Estimate:
         """The input tokens of the next request."""
-        return self.conversation.meter.estimate(self.conversation.history, with_tools=not self.wrapping_up)
-
-    def write(self, kind: type[E], **fields: Any) -> E:
-        """Make an event of the current step and append it."""
-        return self.add(kind(**({"step": self.step} | fields)))
+        return self.conversation.meter.estimate(self.conversation.history, with_tools=not self.run.wrapping_up)
 
     def add(self, event: E) -> E:
-        """Append an event."""
-        self.conversation.append(event)  # type: ignore[arg-type]  # every concrete Event is one of AnyEvent
+        """Append an event to the trace."""
+        self.conversation.append(event)
         return event
 
     def consult(self, moment: Moment) -> Yields[Decision | None]:
@@ -102,15 +93,20 @@ class Turn:
             decision = guard(moment, self.run)
             if decision is None or decision.action == "pass":
                 continue
-            yield self.write(
-                GuardDecision,
-                guard=decision.guard,
-                action=decision.action,
-                value=decision.value,
-                threshold=decision.threshold,
-                reason=decision.reason,
-                stop_reason=decision.stop_reason,
-                **_looked_at(moment),
+            yield self.add(
+                GuardDecision(
+                    step=self.step,
+                    guard=decision.guard,
+                    action=decision.action,
+                    value=decision.value,
+                    threshold=decision.threshold,
+                    reason=decision.reason,
+                    stop_reason=decision.stop_reason,
+                    moment=moment.name,
+                    elapsed_ms=round(moment.elapsed * 1000, 1),
+                    estimated_input_tokens=moment.estimate.total if isinstance(moment, BeforeModel) else None,
+                    call_id=_call_id(moment),
+                )
             )
             if decision.stop_reason:
                 raise Stop(decision.stop_reason, decision.reason)
@@ -146,12 +142,22 @@ class Turn:
 
     def finish_by_model(self, stop_reason: StopReason, answer: str) -> Yields[None]:
         """Record the end of a run the model answered, with a correction before what it states that is untrue."""
-        wrong = self.freshness.correct and self.freshness.correct(answer, self.conversation.overtaken())
+        correct = self.freshness.correct
+        wrong = correct(answer, self.conversation.knowledge.overtaken()) if correct else ""
         if not wrong:
             yield self.finish(stop_reason, answer, "model")
             return
-        figures = {"value": 1, "threshold": 1, "reason": wrong}
-        yield self.write(GuardDecision, guard="fresh_answer", action="correct", moment="before_answer", **figures)
+        yield self.add(
+            GuardDecision(
+                step=self.step,
+                guard="fresh_answer",
+                action="correct",
+                value=1,
+                threshold=1,
+                reason=wrong,
+                moment="before_answer",
+            )
+        )
         yield self.finish(stop_reason, f"{CORRECTED} {wrong}\n\n{THE_MODELS} {answer}", "program")
 
     def finish_by_program(self, stop: Stop) -> RunFinished:
@@ -159,14 +165,11 @@ class Turn:
         return self.finish(stop.reason, program_answer(self.conversation, stop.reason, stop.why), "program")
 
 
-def _looked_at(moment: Moment) -> dict[str, Any]:
-    """What a guard was shown, as a decision keeps it."""
-    known: dict[str, Any] = {"moment": moment.name, "elapsed_ms": round(moment.elapsed * 1000, 1)}
+def _call_id(moment: Moment) -> str | None:
+    """The call that is about to run or has run."""
     match moment:
-        case BeforeModel():
-            known["estimated_input_tokens"] = moment.estimate.total
         case BeforeTool():
-            known["call_id"] = moment.call.id
+            return moment.call.id
         case AfterTool():
-            known["call_id"] = moment.finished.call.id
-    return known
+            return moment.finished.call.id
+    return None

@@ -2,16 +2,15 @@
 
 from contextlib import suppress
 
-from agent.acting import act_on, leave_open_calls
-from agent.asking import ask
 from agent.cancel import Cancelled
 from agent.closing import WRAPPED_UP, wrap_up_request, wrapped_up
 from agent.corrections import why_unusable
+from agent.loop.changes import hear_changes, hear_late_effects, hear_news
+from agent.loop.model_call import ask, try_again
+from agent.loop.tool_call import act_on, leave_open_calls
+from agent.loop.turn import Turn, Yields
 from agent.moments import BeforeAnswer, BeforeModel, Paused, Stop
-from agent.news import hear_changes, hear_late_effects, hear_news
-from agent.retrying import allow_longer_answer, try_again
 from agent.trace import Note
-from agent.turn import Turn, Yields
 
 
 def to_an_end(turn: Turn) -> Yields[None]:
@@ -21,8 +20,8 @@ def to_an_end(turn: Turn) -> Yields[None]:
     except Paused:
         return
     except Stop as stop:
-        if turn.sent_back:  # an answer that can be corrected is better than none
-            yield from turn.finish_by_model("done", turn.sent_back)
+        if turn.run.sent_back:  # an answer that can be corrected is better than none
+            yield from turn.finish_by_model("done", turn.run.sent_back)
         else:
             yield from end_early(turn, stop)
     except Cancelled:
@@ -44,18 +43,14 @@ def steps(turn: Turn) -> Yields[None]:
         if reply.incomplete:
             raise Stop("model_error", "the model's reply broke off")
         if reply.tool_calls:
-            turn.sent_back = ""
             yield from act_on(turn, reply.tool_calls)
             continue
         if turn.freshness.correct:
             yield from hear_changes(turn)  # what changed while the model wrote counts, too
-        overtaken = tuple(turn.conversation.overtaken())
+        overtaken = tuple(turn.conversation.knowledge.overtaken())
         objection = yield from turn.consult(BeforeAnswer(turn.elapsed, reply, tuple(turn.tools), overtaken))
         if objection:
-            turn.sent_back = turn.sent_back if reply.unusable else reply.text
-            yield turn.write(Note, purpose="corrective", text=objection.reason)
-            if reply.unusable == "cut_by_length":
-                allow_longer_answer(turn)
+            yield turn.add(Note(step=turn.step, purpose="corrective", text=objection.reason))
         elif reply.text.strip():
             yield from turn.finish_by_model("done", reply.text)
             return
@@ -67,8 +62,7 @@ def end_early(turn: Turn, stop: Stop) -> Yields[None]:
     """Answer the open calls, let the model wrap up without tools where that is due, and finish with words."""
     yield from leave_open_calls(turn, stop.why)
     if stop.reason in WRAPPED_UP and turn.limits.wrap_up:
-        turn.wrapping_up = True
-        yield turn.write(Note, purpose="wrap_up", text=wrap_up_request(stop.why))
+        yield turn.add(Note(purpose="wrap_up", text=wrap_up_request(stop.why)))
         with suppress(Cancelled):
             reply = yield from ask(turn)
             yield from leave_open_calls(turn, "tools are no longer available")

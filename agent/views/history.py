@@ -5,11 +5,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent.stamps import facts_of, overtaken_mark, stamped
+from agent.models import Message
 from agent.trace import AnyEvent, ModelReply, ShopChanged, ToolFinished
-
-Message = dict[str, Any]
-"""One chat message in Ollama's shape: role, content, and thinking, tool_calls or tool_name where they apply."""
+from agent.views.knowledge import told
 
 UNCALIBRATED_CHARS_PER_TOKEN = 4.0
 CORRECTED = "Corrected by the program:"
@@ -57,8 +55,8 @@ class History:
                 self._add_reply(event)
             case "tool_finished" if event.call.id in self._called:
                 if self._stamps:
-                    self._stamped[len(self._messages)] = facts_of(event)
-                self._append(_tool_message(event, stamped(event) if self._stamps else event.result))
+                    self._stamped[len(self._messages)] = _versions(event)
+                self._append(_tool_message(event, _stamped(event) if self._stamps else event.result))
             case "guard_decision" if event.action == "correct":
                 # The user read it above the answer; unless the model reads it too, it builds on what was wrong.
                 self._append({"role": "assistant", "content": f"{CORRECTED} {event.reason}"})
@@ -119,7 +117,7 @@ class History:
             if versions.get(event.resource, event.version_after) >= event.version_after:
                 continue
             old = self._messages[place]
-            new = old | {"content": old["content"] + overtaken_mark(event)}
+            new = old | {"content": old["content"] + _overtaken_mark(event)}
             self._messages[place] = new
             self._stamped[place] = {name: seen for name, seen in versions.items() if name != event.resource}
             self.size += message_size(new) - message_size(old)
@@ -160,3 +158,19 @@ def _wire_call(call_id: str, call: Any) -> Message:
 
 def _tool_message(event: ToolFinished, content: str) -> Message:
     return {"role": "tool", "content": content, "tool_name": event.call.name, "tool_call_id": event.call.id}
+
+
+def _versions(result: ToolFinished) -> dict[str, int]:
+    """The versions a result tells of, by resource."""
+    return {fact.resource: fact.version for fact in told(result)}
+
+
+def _stamped(result: ToolFinished) -> str:
+    """The text of a result with its stamp below it: when it was read, and at which versions."""
+    versions = "".join(f", {resource} v{version}" for resource, version in _versions(result).items())
+    return f"{result.result}\n[as of {result.at:%H:%M:%S} UTC{versions}]"
+
+
+def _overtaken_mark(change: ShopChanged) -> str:
+    """What is added below a stamped result that no longer holds; what it tells of may have changed again."""
+    return f"\n[OVERTAKEN: {change.resource} has changed since, with v{change.version_after}]"

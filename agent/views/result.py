@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from agent.conversation import Conversation
-from agent.shapes import StopReason, Usage
-from agent.trace import AnyEvent
+from agent.trace import AnyEvent, StopReason, Usage
+from agent.views.conversation import Conversation
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from agent.history import UNCALIBRATED_CHARS_PER_TOKEN, History
 from agent.trace import AnyEvent
+from agent.views.history import UNCALIBRATED_CHARS_PER_TOKEN, History
 
 
 class Estimate(NamedTuple):

@@ -2,40 +2,31 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from agent.approving import DECLINED, ask_a_person
-from agent.arguments import BadArguments
 from agent.cancel import Cancelled
-from agent.fingerprint import fingerprint
-from agent.moments import AfterTool, BeforeTool
-from agent.shapes import NotRun, ToolCall
+from agent.loop.turn import Turn, Yields
+from agent.moments import AfterTool, BeforeTool, Paused
 from agent.text import clean
-from agent.tools import Tool, ToolError, ToolOutcome, ToolRefusal
-from agent.trace import Note, ToolFinished, ToolStarted
-from agent.turn import Turn, Yields
+from agent.tools import MAX_ERROR_CHARS, Prepared, Tool, ToolError, ToolOutcome, ToolRefusal, prepare
+from agent.trace import ApprovalRequested, Note, NotRun, ToolCall, ToolFinished, ToolStarted
 
-MAX_ERROR_CHARS = 300
 PROMPT_CUT = "Not run: the server had cut the prompt, so this may not be what was asked for."
+DECLINED = (
+    "Not run: the customer did not allow this call. Do not make it again. Say what was not done, or do what they "
+    "asked for in another way."
+)
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A call with its tool and its arguments repaired, or with the ``problem`` in words why it cannot run."""
+class Approval:
+    """What a person says of a call that waits: yes, no, or yes with other ``arguments``; ``by`` is the channel."""
 
-    call: ToolCall
-    raw_arguments: Mapping[str, Any]
-    fingerprint: str
-    tool: Tool | None = None
-    repairs: tuple[str, ...] = ()
-    problem: str = ""
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """What each event of the call tells of it."""
-        return {"call": self.call, "raw_arguments": self.raw_arguments, "fingerprint": self.fingerprint}
+    approved: bool
+    by: str
+    arguments: dict[str, Any] | None = None
 
 
 def act_on(turn: Turn, calls: Iterable[ToolCall]) -> Yields[None]:
@@ -46,23 +37,7 @@ def act_on(turn: Turn, calls: Iterable[ToolCall]) -> Yields[None]:
         turn.heed_cancel()
         yield from turn.consult(AfterTool(turn.elapsed, finished))
     for hint in turn.run.hints:
-        yield turn.write(Note, purpose="nudge", text=hint)
-
-
-def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared:
-    """Find the tool of a call, and check and repair its arguments."""
-    raw = dict(call.arguments)
-    tool = tools.get(call.name.strip())
-    if tool is None:
-        known, name = ", ".join(tools) or "none", " ".join(call.name.split())[:60]
-        problem = f'There is no tool "{name}". The tools are: {known}.'
-        return Prepared(call, raw, fingerprint(call.name, raw), problem=problem)
-    try:
-        arguments, repairs = tool.check(raw)
-    except BadArguments as error:
-        return Prepared(call, raw, fingerprint(call.name, raw), tool, problem=str(error)[:MAX_ERROR_CHARS])
-    repaired = ToolCall(id=call.id, name=tool.name, arguments=arguments)
-    return Prepared(repaired, raw, fingerprint(tool.name, arguments), tool, tuple(repairs))
+        yield turn.add(Note(step=turn.step, purpose="nudge", text=hint))
 
 
 def leave_open_calls(turn: Turn, why: str) -> Yields[None]:
@@ -96,44 +71,82 @@ def _act(turn: Turn, call: ToolCall) -> Yields[ToolFinished]:
         if objection:
             replayed = objection.action == "replay"
             return _leave(turn, prepared, objection.result or objection.reason, "guard", ok=replayed)
-        yield from ask_a_person(turn, tool, prepared.call)
+        yield from _ask_a_person(turn, tool, prepared.call)
     elif not said.approved:
         return _leave(turn, prepared, DECLINED, "declined")
     return (yield from _run(turn, prepared, tool))
 
 
+def _ask_a_person(turn: Turn, tool: Tool, call: ToolCall) -> Yields[None]:
+    """Where the tool's policy wants a person to look at a call: record the request, keep all, and raise Paused."""
+    reason = tool.approval(call.arguments) if tool.approval else ""
+    if reason:
+        elapsed = round(turn.elapsed * 1000, 1)
+        yield turn.add(ApprovalRequested(step=turn.step, call=call, reason=reason, elapsed_ms=elapsed))
+        turn.conversation.commit()
+        raise Paused
+
+
 def _leave(turn: Turn, prepared: Prepared, result: str, why: NotRun, *, ok: bool = False) -> ToolFinished:
     """Record the result of a call that is not run."""
-    return turn.write(ToolFinished, **prepared.record, ran=False, ok=ok, result=result, not_run=why)
+    return turn.add(
+        ToolFinished(
+            step=turn.step,
+            call=prepared.call,
+            raw_arguments=prepared.raw_arguments,
+            fingerprint=prepared.fingerprint,
+            ran=False,
+            ok=ok,
+            result=result,
+            not_run=why,
+        )
+    )
 
 
 def _run(turn: Turn, prepared: Prepared, tool: Tool) -> Yields[ToolFinished]:
-    # The key tells this call from the same one made again, in this message or in any other.
-    times = turn.run.runs_of[prepared.fingerprint] + 1
-    message = hashlib.sha256(turn.run.message_id.encode()).hexdigest()[:24]
-    key = f"{message}:{prepared.fingerprint}:{times}"
-    yield turn.write(ToolStarted, **prepared.record, repairs=list(prepared.repairs), key=key)
+    key = _key(turn, prepared)
+    yield turn.add(
+        ToolStarted(
+            step=turn.step,
+            call=prepared.call,
+            raw_arguments=prepared.raw_arguments,
+            repairs=list(prepared.repairs),
+            fingerprint=prepared.fingerprint,
+            key=key,
+        )
+    )
     if tool.side_effecting:
         turn.conversation.commit()  # a crash in the middle of it must find what was about to be done
     started = time.perf_counter()
     outcome = _outcome(turn, tool, prepared.call, key)
     result, cut = truncate(clean(outcome.result), turn.limits.max_result_chars)
-    return turn.write(
-        ToolFinished,
-        **prepared.record,
-        key=key,
-        ran=True,
-        ok=outcome.ok,
-        side_effecting=tool.side_effecting,
-        refused=outcome.refused,
-        doubtful=outcome.doubtful,
-        result=result,
-        chars_cut=cut,
-        duration_ms=round((time.perf_counter() - started) * 1000, 3),
-        reads=outcome.reads,
-        found=outcome.found,
-        changes=outcome.changes,
+    return turn.add(
+        ToolFinished(
+            step=turn.step,
+            call=prepared.call,
+            raw_arguments=prepared.raw_arguments,
+            fingerprint=prepared.fingerprint,
+            key=key,
+            ran=True,
+            ok=outcome.ok,
+            side_effecting=tool.side_effecting,
+            refused=outcome.refused,
+            doubtful=outcome.doubtful,
+            result=result,
+            chars_cut=cut,
+            duration_ms=round((time.perf_counter() - started) * 1000, 3),
+            reads=outcome.reads,
+            found=outcome.found,
+            changes=outcome.changes,
+        )
     )
+
+
+def _key(turn: Turn, prepared: Prepared) -> str:
+    """Tells this call from the same one made again, in this message or in any other."""
+    times = turn.run.runs_of[prepared.fingerprint] + 1
+    message = hashlib.sha256(turn.run.message_id.encode()).hexdigest()[:24]
+    return f"{message}:{prepared.fingerprint}:{times}"
 
 
 def _outcome(turn: Turn, tool: Tool, call: ToolCall, key: str) -> ToolOutcome:

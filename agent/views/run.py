@@ -2,13 +2,24 @@
 
 from collections import Counter
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
-from agent.control import ApprovalAnswered, ApprovalRequested
-from agent.history import UNCALIBRATED_CHARS_PER_TOKEN
-from agent.progress import Progress
-from agent.shapes import Prices, StopReason, ToolCall, Usage
-from agent.trace import AnyEvent, ModelReply, RunFinished, ToolFinished
+from agent.trace import (
+    AnyEvent,
+    ApprovalAnswered,
+    ApprovalRequested,
+    ModelOptions,
+    ModelReply,
+    Note,
+    Prices,
+    RunFinished,
+    StopReason,
+    ToolCall,
+    ToolFinished,
+    Usage,
+)
+from agent.views.history import UNCALIBRATED_CHARS_PER_TOKEN
+from agent.views.progress import Progress
 
 
 class Tally:
@@ -57,7 +68,14 @@ class Tally:
         """The request a person has not answered yet: while there is one, the run waits and nobody works on it."""
         self.approvals: dict[str, ApprovalAnswered] = {}
         """What people said of calls, by the id of the call."""
+        self.wrapping_up = False
+        """Whether the steps are over and the model is asked one last time, without tools."""
+        self.sent_back = ""
+        """An answer that a guard wants to have anew: it is the answer after all if no other comes."""
         self._asked = 0
+        self._reseeded = 0
+        self._enlarged = False
+        self._without_thinking = False
 
     def add(self, event: AnyEvent) -> None:
         """Take one event of the run."""
@@ -67,8 +85,8 @@ class Tally:
                 self.prices = event.prices
             case "user_message":
                 self.message_id = event.client_message_id
-            case "note" if event.purpose == "corrective":
-                self.corrections += 1
+            case "note":
+                self._add_note(event)
             case "guard_decision" if event.action == "nudge":
                 self.nudges_of[event.guard] += 1
                 self.just_told.add(event.guard)
@@ -95,6 +113,21 @@ class Tally:
                     self.progress.shop_changed(event.resource)
             case "run_finished":
                 self.finished, self.waiting = True, None
+
+    def options(self, usual: ModelOptions) -> ModelOptions:
+        """Those of the next request: the usual ones, but for what the run has to do otherwise by now.
+
+        Where the same request would fail the same way again it has another seed; after an answer that was cut off
+        before it said anything there is double the room, once in a run; what the server refused is not sent.
+        """
+        changed: dict[str, Any] = {}
+        if self._reseeded:
+            changed["seed"] = usual.seed + self._reseeded
+        if self._enlarged:
+            changed["num_predict"] = 2 * usual.num_predict
+        if self._without_thinking:
+            changed["think"] = None
+        return usual.model_copy(update=changed) if changed else usual
 
     @property
     def usage_complete(self) -> bool:
@@ -133,10 +166,24 @@ class Tally:
             seconds=seconds,
         )
 
+    def _add_note(self, note: Note) -> None:
+        last = self.last_reply
+        if note.purpose == "wrap_up":
+            self.wrapping_up = True
+        elif note.purpose == "corrective":
+            self.corrections += 1
+            if last and not last.unusable:
+                self.sent_back = last.text
+            self._enlarged |= last is not None and last.unusable == "cut_by_length"
+
     def _add_reply(self, reply: ModelReply) -> None:
         usage = reply.usage
         self.last_reply = reply
         self.failures = self.failures + 1 if reply.error else 0
+        self._reseeded += reply.error is not None and reply.error.retry == "changed"
+        self._without_thinking |= reply.without_thinking
+        if reply.tool_calls:
+            self.sent_back = ""
         self.input_tokens += usage.input_tokens or 0
         self.output_tokens += usage.output_tokens or 0
         written = (len(reply.text) + len(reply.thinking)) / UNCALIBRATED_CHARS_PER_TOKEN

@@ -1,6 +1,5 @@
 """The small frozen data that events are made of."""
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -34,13 +33,6 @@ class Shape(BaseModel):
     """A frozen piece of data; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Event(Shape):
-    """Something that happened: ``step`` is 0 outside a step, ``at`` is UTC."""
-
-    step: int = 0
-    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
 class ToolCall(Shape):
@@ -94,6 +86,20 @@ class ModelInfo(Shape):
     garbles_tools: bool = False
     """Whether the server's template prints tool schemas in a way that models misread."""
     prices: Prices | None = None
+
+
+class ModelOptions(Shape):
+    """How a model is asked: ``num_ctx`` and ``num_predict`` in tokens; ``think`` None is not to speak of thinking.
+
+    A run changes no more of them than it must, as another context makes a server load the model anew.
+    """
+
+    num_ctx: int = 16_384
+    num_predict: int = 4_096
+    temperature: float = 0.0
+    seed: int = 42
+    think: bool | None = True
+    keep_alive: str = "10m"
 
 
 class ModelFault(Shape):

@@ -3,19 +3,16 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 
-from agent.agent import Agent
-from agent.approving import Approval
-from agent.archive import Archive
+from agent.archive.archive import Archive
+from agent.archive.turns import HeldTurn, resume_turn, start_turn
 from agent.cancel import Cancel
-from agent.conversation import Conversation
-from agent.lease import lease, waiting_lease
+from agent.loop.agent import Agent
+from agent.loop.tool_call import Approval
 from agent.models import Delta
 from agent.trace import AnyEvent
-from agent.turn import Yields
+from agent.views.conversation import Conversation
 
 KEEP_SECONDS = 60.0
 """How long a finished run can still be watched; after that it is read from the archive."""
@@ -46,7 +43,7 @@ class LiveRun:
     question: str
     conversation: Conversation
     first: int
-    cancel: Cancel = field(default_factory=Cancel)
+    cancel: Cancel
     lock: threading.Lock = field(default_factory=threading.Lock)
     over: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
@@ -112,39 +109,26 @@ class Runs:
         self, agent: Agent, conversation: Conversation, text: str, message_id: str, continues: str | None = None
     ) -> str:
         """Answer a message in a worker thread; returns the run id, or raises ConversationBusy."""
-
-        def drive(run_id: str, cancel: Cancel) -> Yields[None]:
-            return agent.stream(
-                conversation, text, message_id=message_id, run_id=run_id, continues=continues, cancel=cancel
-            )
-
-        return self._begin(lease(self._archive, conversation), conversation, text, drive)
+        cancel = Cancel()
+        turn = start_turn(
+            self._archive, agent, conversation, text, message_id=message_id, continues=continues, cancel=cancel
+        )
+        return self._work_on(turn, conversation, text, cancel)
 
     def resume(self, agent: Agent, conversation: Conversation, approval: Approval | None) -> str:
         """Go on with the run that waits for this answer; returns the run id, or raises ConversationBusy."""
-
-        def drive(_run_id: str, cancel: Cancel) -> Yields[None]:
-            return agent.resume(conversation, approval, cancel=cancel)
-
+        cancel = Cancel()
         question = next(event.text for event in conversation.run_events() if event.kind == "user_message")
-        return self._begin(waiting_lease(self._archive, conversation), conversation, question, drive)
+        turn = resume_turn(self._archive, agent, conversation, approval, cancel=cancel)
+        return self._work_on(turn, conversation, question, cancel)
 
-    def _begin(
-        self,
-        held: AbstractContextManager[str],
-        conversation: Conversation,
-        question: str,
-        drive: Callable[[str, Cancel], Yields[None]],
-    ) -> str:
-        with ExitStack() as stack:
-            run_id = stack.enter_context(held)
-            live = LiveRun(run_id, question, conversation, _first_of(conversation, run_id))
-            with self._lock:
-                self._forget_old()
-                self._live[conversation.handle] = live
-            work = (live, drive(run_id, live.cancel), stack.pop_all())
-            threading.Thread(target=_work, args=work, name=f"run {run_id}", daemon=True).start()
-        return run_id
+    def _work_on(self, turn: HeldTurn, conversation: Conversation, question: str, cancel: Cancel) -> str:
+        live = LiveRun(turn.run_id, question, conversation, _first_of(conversation, turn.run_id), cancel)
+        with self._lock:
+            self._forget_old()
+            self._live[conversation.handle] = live
+        threading.Thread(target=_work, args=(live, turn), name=f"run {turn.run_id}", daemon=True).start()
+        return turn.run_id
 
     def snapshot(self, handle: str) -> Snapshot | None:
         """The latest run of a conversation, while it is live and a little longer."""
@@ -179,12 +163,12 @@ def _first_of(conversation: Conversation, run_id: str) -> int:
     return conversation.saved - len(waited)
 
 
-def _work(live: LiveRun, items: Yields[None], held: ExitStack) -> None:
+def _work(live: LiveRun, turn: HeldTurn) -> None:
     try:
-        with held:
-            for item in items:
-                live.take(item)
+        for item in turn:
+            live.take(item)
     except Exception:
         log.exception("run %s broke", live.run_id)
     finally:
+        turn.close()
         live.end()

@@ -12,17 +12,17 @@ from contextlib import contextmanager, suppress
 from sqlalchemy import Connection, Update, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from agent.archive import NOBODY, Archive
+from agent.archive.archive import NOBODY, Archive
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.closing import program_answer
-from agent.conversation import Conversation
-from agent.fingerprint import fingerprint
-from agent.saved import UnreadableTrace
-from agent.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.tools import ToolOutcome
+from agent.tools.fingerprint import fingerprint
 from agent.trace import ToolFinished
+from agent.trace.documents import UnreadableTrace
+from agent.views.conversation import Conversation
 
 LAPSE_SECONDS = 10.0
-"""A run whose worker gave no sign for this long (see ``agent.pulse``) is taken for dead."""
+"""A run whose worker gave no sign for this long (see ``Pulse``) is taken for dead."""
 _WAITING = {"worker": NOBODY, "heartbeat": math.inf}
 """What the lease of a run says that waits for a person."""
 

@@ -8,11 +8,10 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Engine, Select, and_, func, select
 from sqlalchemy.orm import aliased
 
-from agent.saved import UnreadableTrace
-from agent.shapes import StopReason
-from agent.tables import CONVERSATIONS, EVENTS, RUNS
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.text import clean
-from agent.trace import EVENT, AnyEvent, RunFinished
+from agent.trace import EVENT, AnyEvent, RunFinished, StopReason
+from agent.trace.documents import UnreadableTrace
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent.arguments import BadArguments
-from agent.leaks import Found, find_calls, whole_json
-from agent.shapes import ToolCall, Unusable
-from agent.tools import Tool
-from agent.trace import ModelReply
+from agent.loop.leaked_calls import Found, find_calls, whole_json
+from agent.tools import BadArguments, Tool
+from agent.trace import ModelReply, ToolCall, Unusable
 
 Tools = Mapping[str, Tool]
 

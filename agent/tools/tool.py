@@ -1,14 +1,12 @@
-"""Tools: typed functions, what they return, and the toolbox the loop takes them from."""
+"""Tools: typed functions, their schemas, and what they return."""
 
 import inspect
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from agent.arguments import Parameter, check_arguments
-from agent.shapes import Change, Fact, Shape, ToolCall
-from agent.trace import ShopChanged
+from agent.tools.arguments import Parameter, check_arguments
+from agent.trace import Change, Fact, Shape
 
 
 class ToolError(Exception):
@@ -94,68 +92,6 @@ class Tool:
     def run(self, arguments: Mapping[str, Any], key: str) -> ToolOutcome:
         """Call the function with checked arguments."""
         return self.function(key, **arguments) if self.side_effecting else self.function(**arguments)
-
-
-class Toolbox(Protocol):
-    """Where the loop takes its tools from; it knows no tool by name."""
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """The tools, in the order the model is told of them."""
-
-    def call(self, call: ToolCall, key: str) -> ToolOutcome:
-        """Run a call with checked arguments; raises ToolError for what the model may read."""
-
-    def outcome(self, key: str) -> ToolOutcome | None:
-        """What a side-effecting call came to, if it took effect: asked after a crash or a time-out."""
-
-    def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
-        """What happened to these resources after the versions given, through any channel, oldest first."""
-
-
-class FunctionTools:
-    """A toolbox of plain functions, for agents without a shop."""
-
-    def __init__(self, *tools: Tool) -> None:
-        self.tools: Sequence[Tool] = tools
-        self._by_name = {tool.name: tool for tool in tools}
-
-    def call(self, call: ToolCall, key: str) -> ToolOutcome:
-        return self._by_name[call.name].run(call.arguments, key)
-
-    def outcome(self, key: str) -> ToolOutcome | None:  # noqa: ARG002  # plain functions keep no record
-        return None
-
-    def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:  # noqa: ARG002
-        return ()
-
-
-@dataclass(frozen=True)
-class NoTools:
-    """A toolbox whose tools are put away: nothing can be called, but what happened can still be asked."""
-
-    toolbox: Toolbox
-    tools: Sequence[Tool] = ()
-
-    def call(self, call: ToolCall, key: str) -> ToolOutcome:  # noqa: ARG002  # the loop calls no tool it is not told of
-        raise ToolError(f"{call.name} is not to be had now.")
-
-    def outcome(self, key: str) -> ToolOutcome | None:
-        return self.toolbox.outcome(key)
-
-    def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
-        return self.toolbox.changes(known)
-
-
-def tool_list(schemas: Sequence[Mapping[str, Any]]) -> str:
-    """The tools as compact JSON, for the instructions of a model whose server prints the schemas garbled."""
-    lines = []
-    for schema in schemas:
-        function = schema["function"]
-        arguments = {name: value["type"] for name, value in function["parameters"]["properties"].items()}
-        required = function["parameters"]["required"]
-        lines.append(json.dumps({"name": function["name"], "arguments": arguments, "required": required}))
-    return "\n\nYour tools and their arguments:\n" + "\n".join(lines)
 
 
 def _parameter(item: inspect.Parameter, hint: Any) -> Parameter:

@@ -4,28 +4,36 @@ Everything else (the messages the model gets, the page, sums, guards, exports) i
 Match on ``event.kind``, never on the class: a reloaded module would break ``isinstance``.
 """
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agent.control import ApprovalAnswered as ApprovalAnswered
-from agent.control import ApprovalRequested as ApprovalRequested
-from agent.control import GuardDecision as GuardDecision
-from agent.shapes import (
+from agent.trace.values import (
     Change,
     Fact,
     ModelFault,
     ModelInfo,
+    ModelOptions,
     NotRun,
     Prices,
+    Shape,
     StopReason,
     Timings,
     ToolCall,
     Unusable,
     Usage,
 )
-from agent.shapes import Event as Event
+
+MomentName = Literal["before_model", "before_tool", "after_tool", "before_answer"]
+
+
+class Event(Shape):
+    """Something that happened: ``step`` is 0 outside a step, ``at`` is UTC."""
+
+    step: int = 0
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
 class RunStarted(Event):
@@ -65,12 +73,15 @@ class Note(Event):
 class ModelRequest(Event):
     """Sent to the model: the messages that are new since the last request; ``digest`` covers them all.
 
-    ``calibrated``: the estimate goes by a count of the model's own, not by characters alone.
+    ``options`` are those it was sent with (None: of an older record, which does not tell), ``with_tools`` whether
+    the tools went along. ``calibrated``: the estimate goes by a count of the model's own, not by characters alone.
     """
 
     kind: Literal["model_request"] = "model_request"
     new_messages: list[dict[str, Any]]
     digest: str
+    options: ModelOptions | None = None
+    with_tools: bool = True
     estimated_input_tokens: int
     resent_tokens: int
     new_tokens: int
@@ -85,7 +96,8 @@ class ModelReply(Event):
 
     ``unusable`` says why a whole reply is neither an answer nor a call; ``prompt_cut`` that the server threw part
     of the prompt away, so that nothing the model asks for can be trusted. ``thinking_ms`` is our own measure of
-    how long it thought before it answered or called; servers time only the whole.
+    how long it thought before it answered or called; servers time only the whole. ``without_thinking``: the server
+    refused to let it think apart, so it was asked the same once more without.
     """
 
     kind: Literal["model_reply"] = "model_reply"
@@ -104,6 +116,50 @@ class ModelReply(Event):
     unusable: Unusable | None = None
     prompt_cut: bool = False
     allowed_output_tokens: int | None = None
+    without_thinking: bool = False
+
+
+class GuardDecision(Event):
+    """A guard acted: the value against its threshold, the reason in words, and what it looked at.
+
+    To ``correct`` is to put a sentence of the program before an answer that states what is true no more.
+    ``moment`` is when it was asked, with the seconds gone by then, the estimated input tokens of the request that
+    was about to be sent, and the call that was about to run or had run.
+    """
+
+    kind: Literal["guard_decision"] = "guard_decision"
+    guard: str
+    action: Literal["nudge", "replay", "block", "correct", "stop"]
+    value: float
+    threshold: float
+    reason: str
+    stop_reason: StopReason | None = None
+    moment: MomentName | None = None
+    elapsed_ms: float | None = None
+    estimated_input_tokens: int | None = None
+    call_id: str | None = None
+
+
+class ApprovalRequested(Event):
+    """A call waits for a person, and the run with it; ``reason`` says why somebody has to look at it.
+
+    ``elapsed_ms`` is what the run had taken by then: the time a person takes does not count.
+    """
+
+    kind: Literal["approval_requested"] = "approval_requested"
+    call: ToolCall
+    reason: str
+    elapsed_ms: float
+
+
+class ApprovalAnswered(Event):
+    """What the person said: yes, no, or yes with other ``arguments``; ``by`` is the channel it came through."""
+
+    kind: Literal["approval_answered"] = "approval_answered"
+    call_id: str
+    approved: bool
+    arguments: dict[str, Any] | None = None
+    by: str
 
 
 class ToolStarted(Event):

@@ -1,20 +1,21 @@
 """Keeps conversations in tables of its own, on whatever SQLAlchemy engine it is given."""
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, Select, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from agent.conversation import Conversation
-from agent.listing import Listing, read_events
-from agent.pulse import Pulse
-from agent.saved import FORMAT_VERSION, UnreadableTrace
-from agent.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
+from agent.archive.listing import Listing, read_events
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
 from agent.text import clean
 from agent.trace import AnyEvent
+from agent.trace.documents import FORMAT_VERSION, UnreadableTrace
+from agent.views.conversation import Conversation
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ class Transact(Protocol):
 
 
 LONGEST_NAME = 100
+BEAT_SECONDS = 2.0
 NOBODY = ""
 """The worker of a run that waits for a person; such a run never lapses, however long that takes."""
 
@@ -50,14 +52,55 @@ class NameTaken(ValueError):
 
 
 class LeaseLost(Exception):
-    """Another process closed this run, since its worker had given no sign for too long."""
+    """This process does not hold the run: others closed it, or it has no lease; start turns with ``run_turn``."""
+
+    def __str__(self) -> str:
+        return str(self.__doc__)
+
+
+class Pulse:
+    """Calls ``renew`` with the runs that are held, every few seconds.
+
+    The thread outlives the last run by a beat, so that runs in quick succession do not start one each.
+    """
+
+    def __init__(self, renew: Callable[[Collection[str]], object]) -> None:
+        self._renew = renew
+        self._lock = threading.Lock()
+        self._held: set[str] = set()
+        self._beating = False
+
+    def hold(self, run_id: str) -> None:
+        """Keep a run alive from now on."""
+        with self._lock:
+            self._held.add(run_id)
+            if not self._beating:
+                self._beating = True
+                threading.Thread(target=self._beat, name="pulse", daemon=True).start()
+
+    def drop(self, run_id: str) -> None:
+        """Keep it alive no longer."""
+        with self._lock:
+            self._held.discard(run_id)
+
+    def _beat(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(BEAT_SECONDS):
+            with self._lock:
+                held = set(self._held)
+                self._beating = bool(held)
+            if not held:
+                return
+            # A database that fails now gets the next sign; several in a row fit into a lease.
+            with suppress(Exception):
+                self._renew(held)
 
 
 class Archive:
     """Conversations and their events, each conversation belonging to an owner.
 
-    Only the worker that holds a run's lease appends to its conversation (see ``agent.lease``), in one short
-    transaction a commit. ``create`` makes the tables; nothing is read or written before.
+    Only the worker that holds a run's lease appends to its conversation (see ``lease``), in one short transaction
+    a commit. ``create`` makes the tables; nothing is read or written before.
     """
 
     def __init__(self, engine: Engine, transact: Transact | None = None) -> None:
