@@ -4,7 +4,6 @@ Prices alone do not: they belong to a model, and are remembered for it as long a
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -49,7 +48,7 @@ def current_settings(model: str = "") -> Settings:
     caps = {name.removeprefix("cap_"): state[name] for name in CAPS}
     return Settings(
         limits=Limits(**limits),
-        options=replace(ModelOptions(), num_ctx=state["num_ctx"], think=state["think"]),
+        options=ModelOptions(num_ctx=state["num_ctx"], think=state["think"]),
         search_size=state["search_size"],
         prices=current_prices(model),
         tool_caps={tool: cap for tool, cap in caps.items() if cap is not None},
