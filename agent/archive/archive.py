@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, Select, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -118,17 +118,22 @@ class Archive:
         TABLES.create_all(self.engine)
 
     def start(self, owner: str, name: str | None = None) -> Conversation:
-        """Begin a conversation under a new, unguessable handle; a name this owner has used continues that one."""
-        handle, name = secrets.token_urlsafe(16), name and clean(name)
-        row = {"handle": handle, "owner": owner, "name": name, "format": FORMAT_VERSION, "created": time.time()}
+        """Begin a conversation under a new, unguessable handle; a name this owner has used continues that one.
+
+        One without a name is kept from its first run on (see ``lease``).
+        """
+        conversation = self._conversation(owner, secrets.token_urlsafe(16), ())
+        if name is None:
+            return conversation
+        row = {**first_row(conversation), "name": clean(name)}
         try:
             self.transact(lambda db: db.execute(insert(CONVERSATIONS).values(row)))
         except IntegrityError:  # another process was quicker with this name
-            found = self.find(owner, name or "")
+            found = self.find(owner, name)
             if found is None:
                 raise
             return found
-        return self._conversation(handle, ())
+        return conversation
 
     def find(self, owner: str, handle_or_name: str) -> Conversation | None:
         """Load a conversation of this owner by its handle or name; a foreign or forged handle finds none.
@@ -141,7 +146,7 @@ class Archive:
                 return None
             if found.format != FORMAT_VERSION:
                 raise UnreadableTrace(f"This conversation has format {found.format}; update this program.")
-            return self._conversation(found.handle, read_events(db, found.handle))
+            return self._conversation(owner, found.handle, read_events(db, found.handle))
 
     def handle(self, owner: str, handle_or_name: str) -> str | None:
         """The handle of the conversation that ``find`` would load, also where it cannot be read."""
@@ -185,8 +190,8 @@ class Archive:
         mine = (RUNS.c.run_id.in_(run_ids), RUNS.c.worker == self.worker)
         self.transact(lambda db: db.execute(update(RUNS).where(*mine).values(heartbeat=time.time())))
 
-    def _conversation(self, handle: str, events: Sequence[AnyEvent]) -> Conversation:
-        return Conversation(handle, events, lambda position, fresh: self._save(handle, position, fresh))
+    def _conversation(self, owner: str, handle: str, events: Sequence[AnyEvent]) -> Conversation:
+        return Conversation(handle, events, lambda position, fresh: self._save(handle, position, fresh), owner)
 
     def _save(self, handle: str, position: int, events: Sequence[AnyEvent]) -> None:
         ended = next((event.stop_reason for event in events if event.kind == "run_finished"), None)
@@ -209,6 +214,12 @@ class Archive:
             db.execute(_KEEP, rows)
 
         self.transact(write)
+
+
+def first_row(conversation: Conversation) -> dict[str, Any]:
+    """What is kept of a conversation when it begins."""
+    row = {"handle": conversation.handle, "owner": conversation.owner, "name": None}
+    return {**row, "format": FORMAT_VERSION, "created": time.time()}
 
 
 def _called(owner: str, handle_or_name: str) -> Select[tuple[str, int]]:

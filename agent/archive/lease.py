@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from sqlalchemy import Connection, Update, func, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from agent.archive.archive import NOBODY, Archive
+from agent.archive.archive import NOBODY, Archive, first_row
 from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
 from agent.closing import program_answer
 from agent.tools import ToolOutcome
@@ -23,6 +23,19 @@ from agent.views.conversation import Conversation
 
 LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long (see ``Pulse``) is taken for dead."""
+# Built once: building them anew takes longer than running them.
+_BEGIN = insert(CONVERSATIONS).from_select(
+    [column.name for column in CONVERSATIONS.columns],
+    select(*(bindparam(column.name, type_=column.type) for column in CONVERSATIONS.columns)).where(
+        ~exists().where(CONVERSATIONS.c.handle == bindparam("handle"))
+    ),
+)
+_CLAIM = insert(RUNS)
+_AT_THE_END = (
+    select(func.count())
+    .select_from(EVENTS)
+    .where(EVENTS.c.handle == bindparam("its_handle"), EVENTS.c.position.in_(bindparam("places", expanding=True)))
+)
 _WAITING = {"worker": NOBODY, "heartbeat": math.inf}
 """What the lease of a run says that waits for a person."""
 
@@ -51,7 +64,9 @@ def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
     }
 
     def take(db: Connection) -> None:
-        db.execute(insert(RUNS).values(claim))
+        if not conversation.saved:
+            db.execute(_BEGIN, first_row(conversation))
+        db.execute(_CLAIM, claim)
         _refuse_if_gone_on(db, conversation)
 
     try:
@@ -102,8 +117,9 @@ def _alive(archive: Archive, conversation: Conversation, run_id: str) -> Iterato
 
 
 def _refuse_if_gone_on(db: Connection, conversation: Conversation) -> None:
-    kept = select(func.count()).select_from(EVENTS).where(EVENTS.c.handle == conversation.handle)
-    if db.scalar(kept) != conversation.saved:
+    """Raise ConversationBusy unless the last event that is known is the last one there is."""
+    known = {"its_handle": conversation.handle, "places": [conversation.saved - 1, conversation.saved]}
+    if db.scalar(_AT_THE_END, known) != min(conversation.saved, 1):
         raise ConversationBusy("This conversation has gone on elsewhere; open it again.")
 
 

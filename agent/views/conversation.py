@@ -18,10 +18,13 @@ class Conversation:
 
     The views are folded event by event, so a step costs the same however long the conversation is; a
     conversation loaded again folds to the same views. ``commit`` keeps what was appended since the last time.
+    ``owner`` says whose it is, where it is kept anywhere.
     """
 
-    def __init__(self, handle: str = "", events: Iterable[AnyEvent] = (), save: Save | None = None) -> None:
-        self.handle = handle or secrets.token_urlsafe(16)
+    def __init__(
+        self, handle: str = "", events: Iterable[AnyEvent] = (), save: Save | None = None, owner: str = ""
+    ) -> None:
+        self.handle, self.owner = handle or secrets.token_urlsafe(16), owner
         self.history = History()
         self.run = Tally()
         self.meter = Meter()

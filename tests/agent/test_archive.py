@@ -111,7 +111,7 @@ def test_a_conversation_belongs_to_its_owner(archive: Archive) -> None:
     "forged", ["", "x", "a" * 22, "' OR 1=1 --", "%", "_" * 22, "\0", "é", "a" * 10_000, "../../etc/passwd"]
 )
 def test_a_forged_handle_finds_nothing_and_makes_nothing(archive: Archive, forged: str) -> None:
-    archive.start("1")
+    archive.start("1", "gifts")
     assert archive.find("1", forged) is None
     assert archive.length("1", forged) is None
     with archive.engine.connect() as db:
@@ -161,8 +161,24 @@ def test_a_step_is_kept_in_one_transaction(engine: Engine) -> None:
     archive = Counted(engine)
     conversation = archive.start("1")
     answer(archive, conversation, *[call("look", what=str(n)) for n in range(4)], say("x"))
-    beginning, lease_taken, requests, end = 1, 1, 5, 1
-    assert archive.transactions == beginning + lease_taken + requests + end
+    beginning_with_lease, requests, end = 1, 5, 1
+    assert archive.transactions == beginning_with_lease + requests + end
+
+
+def test_a_conversation_without_a_name_is_kept_from_its_first_run_on(archive: Archive) -> None:
+    conversation = archive.start("1")
+    assert archive.find("1", conversation.handle) is None
+    answer(archive, conversation, say("x"))
+    assert kinds(found(archive, conversation).events) == kinds(conversation.events)
+
+
+def test_a_bare_run_of_a_kept_conversation_says_what_to_call_instead(archive: Archive) -> None:
+    conversation = archive.start("1", "gifts")
+    with pytest.raises(LeaseLost, match="run_turn") as failure:
+        agent_for(ScriptedModel("test", [say("x")])).run(conversation, "Hello")
+    assert not isinstance(failure.value.__context__, LeaseLost)
+    assert found(archive, conversation).events == []
+    answer(archive, found(archive, conversation), say("x"))
 
 
 def test_a_second_live_run_is_refused_also_from_another_archive(engine: Engine, archive: Archive) -> None:
@@ -188,7 +204,7 @@ def test_a_lease_is_free_again_when_its_run_has_finished(engine: Engine, archive
 
 
 def test_a_conversation_that_went_on_elsewhere_is_refused_in_words(engine: Engine, archive: Archive) -> None:
-    here, elsewhere = archive.start("1"), Bookshop(engine).archive
+    here, elsewhere = archive.start("1", "gifts"), Bookshop(engine).archive
     answer(elsewhere, found(elsewhere, here), say("One."))
     with pytest.raises(ConversationBusy):
         answer(archive, here, say("Two."))
@@ -313,7 +329,7 @@ def test_one_unreadable_conversation_does_not_keep_the_shop_shut(
 
 
 def test_a_conversation_of_a_newer_format_is_refused_in_words(engine: Engine, archive: Archive) -> None:
-    conversation = archive.start("1")
+    conversation = archive.start("1", "gifts")
     with engine.begin() as db:
         db.execute(update(CONVERSATIONS).values(format=2))
     with pytest.raises(UnreadableTrace, match="has format 2; update this program"):
