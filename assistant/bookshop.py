@@ -20,7 +20,7 @@ from assistant.faults import FaultyTools
 from assistant.freshness import freshness_of
 from assistant.meanwhile import Meanwhile
 from assistant.settings import Settings, database_url, instructions
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from store.engine import transact
 
 T = TypeVar("T")

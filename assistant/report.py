@@ -10,8 +10,8 @@ from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.claims import check_claims
 from assistant.grounding import grounding_mark
+from assistant.shop_tools import ShopTools
 from assistant.staleness import stale_json
-from assistant.toolbox import ShopTools
 
 EXIT_STATUS: dict[StopReason, int] = {
     "done": 0,

@@ -8,8 +8,8 @@ import store
 from agent.trace import Fact, Overtaken
 from agent.views.conversation import Conversation
 from agent.views.knowledge import Seen
+from assistant.shop_facts import ShopWatch
 from assistant.stating import states, states_as_current
-from assistant.watch import ShopWatch
 
 
 def overtaken_now(seen: Iterable[Seen], watch: ShopWatch) -> list[Overtaken]:

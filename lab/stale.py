@@ -16,8 +16,8 @@ from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings
+from assistant.shop_facts import ShopWatch
 from assistant.stating import hedges, states, states_as_current
-from assistant.watch import ShopWatch
 from lab.guarding import WIDE, fresh_shops
 from lab.stale_models import FIRST_BOOK, SECOND_BOOK
 

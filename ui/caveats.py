@@ -10,9 +10,9 @@ from agent.trace import Overtaken, RunFinished
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.claims import Claim, check_claims
+from assistant.shop_facts import ShopWatch
 from assistant.staleness import current, in_words, overtaken_by, stale_facts
 from assistant.stating import states
-from assistant.watch import ShopWatch
 from ui.caveat_panel import draw_claims, draw_marks
 
 

@@ -8,7 +8,7 @@ import store
 from agent.archive import Snapshot
 from agent.views.conversation import Conversation
 from agent.views.knowledge import Knowledge
-from assistant.watch import ShopWatch
+from assistant.shop_facts import ShopWatch
 from ui.pending_panel import draw_pending
 from ui.visit import Visit
 

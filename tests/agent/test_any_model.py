@@ -12,7 +12,7 @@ import store
 from agent.models.scripted import Line, say
 from agent.trace import StopReason
 from agent.trace.documents import dump_events, load_events
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import Shelf, calls, play
 
 THINGS = st.sampled_from(["pen", " PEN", "ink", "a long thing with words"])

@@ -19,7 +19,7 @@ from agent.tools import ToolOutcome
 from agent.trace.documents import UnreadableTrace
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from lab.scripts import LIGHTHOUSE
 from tests.agent.playing import ASKED, agent_for, calls, kinds, of
 

@@ -12,7 +12,7 @@ from agent.archive import Archive, lease
 from agent.models.scripted import call, say
 from agent.tools import BadArguments, Parameter
 from agent.tools.arguments import check_arguments
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import play
 
 PARAMETERS = (

@@ -7,7 +7,7 @@ import store
 from agent.models.scripted import ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolError, ToolOutcome
 from agent.views.conversation import Conversation
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import (
     ASK,
     CALL,

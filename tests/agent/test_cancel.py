@@ -14,7 +14,7 @@ from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import ToolOutcome
 from agent.trace import ToolCall
 from agent.views.conversation import Conversation
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import Shelf, agent_for, calls, kinds, of, play
 
 SLOW = Line(text="one word after the other " * 200, pause=0.1)

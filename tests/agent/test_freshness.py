@@ -15,7 +15,7 @@ from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import AnyEvent, Fact, Overtaken
 from agent.views.conversation import Conversation
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import kinds, of
 
 ADD, STOCK = call("add_to_cart", book_id=7), call("check_stock", book_id=7)

@@ -12,7 +12,7 @@ from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolOutcome
 from agent.trace import ModelFault, ModelReply, Usage
 from agent.views.conversation import Conversation
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from lab.scripts import ENDLESS, LIGHTHOUSE
 from tests.agent.playing import (
     ASK,

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from agent.models.scripted import Line, call, say
 from agent.trace import ModelFault, ModelReply
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from lab.scripts import ENDLESS, LIGHTHOUSE
 from tests.agent.playing import (
     Shelf,

@@ -14,7 +14,7 @@ from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from lab.scripts import LIGHTHOUSE
 from tests.agent.playing import Shelf, agent_for, kinds, of
 

@@ -10,7 +10,7 @@ from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import ModelReply, Usage
 from agent.views.conversation import Conversation
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import (
     ASK,
     CALL,

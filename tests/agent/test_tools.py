@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
 from assistant.settings import Settings
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from tests.agent.playing import Shelf, made
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from agent.models.scripted import Line, call, say
 from agent.trace import EVENT, ModelReply, ToolFinished, UserMessage
 from agent.trace.documents import UnreadableTrace, dump_events, load_events
-from assistant.toolbox import ShopTools
+from assistant.shop_tools import ShopTools
 from lab.scripts import ENDLESS, LIGHTHOUSE
 from tests.agent.playing import calls, made, play
 

@@ -14,8 +14,8 @@ from assistant.freshness import Cure
 from assistant.meanwhile import Deed, Plan
 from assistant.offline import OfflineModel
 from assistant.settings import Settings
+from assistant.shop_facts import ShopWatch
 from assistant.staleness import in_words, overtaken_now, stale_json
-from assistant.watch import ShopWatch
 
 JOB = "Add The Last Lighthouse to my cart. If it is not available, add another novel by the same author."
 TOTAL = "What is my cart total now?"

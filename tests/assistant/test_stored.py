@@ -22,6 +22,9 @@ from tests.agent.playing import kinds, of
 STORED = json.loads(Path(__file__).with_name("stored_by_0_1.json").read_text(encoding="utf-8"))
 """The archive's rows of two conversations: one of three turns, stopped and continued; one that waits for a yes."""
 
+WAITS = {"heartbeat": math.inf}
+"""What JSON cannot say of a run that waits for a person."""
+
 
 @pytest.fixture
 def shop(engine: Engine, bookshop: Bookshop) -> Bookshop:

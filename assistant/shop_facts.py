@@ -1,6 +1,6 @@
 """What the shop's things are now, and what happened to them since: each with its version."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from sqlalchemy import Engine
@@ -31,6 +31,14 @@ class ShopWatch:
                 cart = store.view_cart(self._engine, self._customer)
                 return cart_fact(cart.total_cents, cart.version)
 
+    def now_of(self, resources: Iterable[str]) -> dict[str, Fact]:
+        """What these resources are now; those that are no more are left out."""
+        found = {}
+        for resource in resources:
+            with suppress(store.NotFound):
+                found[resource] = self.now(resource)
+        return found
+
     def changes(self, known: Mapping[str, int]) -> Sequence[ShopChanged]:
         """The changes of these resources after the versions given, oldest first, by whom and when."""
         if not known:
@@ -44,7 +52,7 @@ class ShopWatch:
             for resource in (known if change.resource == EVERYTHING else [names[change.resource]])
             if change.version > known[resource]
         ]
-        now = dict(self._now_of({resource for resource, _ in told}))
+        now = self.now_of({resource for resource, _ in told})
         return [
             ShopChanged(
                 resource=resource,
@@ -53,15 +61,10 @@ class ShopWatch:
                 by=change.by,
                 changed_at=change.at,
                 value=change.after,
-                now=now.get(resource, ""),
+                now=now[resource].value if resource in now else "",
             )
             for resource, change in told
         ]
-
-    def _now_of(self, resources: set[str]) -> Iterator[tuple[str, str]]:
-        for resource in resources:
-            with suppress(store.NotFound):
-                yield resource, self.now(resource).value
 
     def _stored_name(self, resource: str) -> str:
         return f"cart:{self._customer}" if resource == "cart" else resource

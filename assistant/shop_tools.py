@@ -7,7 +7,8 @@ is never an argument.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Annotated, Any
 
 from sqlalchemy import Engine
@@ -15,12 +16,36 @@ from sqlalchemy import Engine
 import store
 from agent.tools import Arg, Tool, ToolError, ToolOutcome, ToolRefusal
 from agent.trace import Change, ShopChanged, ToolCall
-from assistant.cart_limit import CartLimit
 from assistant.freshness import Cure
 from assistant.settings import Settings
-from assistant.watch import ShopWatch, cart_fact, cart_value, order_fact, stock_fact
+from assistant.shop_facts import ShopWatch, cart_fact, cart_value, order_fact, stock_fact
 
 MOST_RESULTS = 50
+
+
+@dataclass(frozen=True)
+class CartLimit:
+    """The policy of ``add_to_cart``, asked with checked arguments; ``dollars`` is the value of the cart."""
+
+    engine: Engine
+    customer_id: int
+    dollars: Decimal
+
+    def __call__(self, arguments: Mapping[str, Any]) -> str:
+        """Why a person has to allow it; nothing where the cart stays within, or where nothing can be added."""
+        book_id, quantity = arguments["book_id"], arguments["quantity"]
+        try:
+            price = store.get_book(self.engine, book_id).price_cents
+            in_stock = store.check_stock(self.engine, book_id).in_stock
+        except store.NotFound:
+            return ""
+        cart = store.view_cart(self.engine, self.customer_id)
+        if quantity + sum(line.quantity for line in cart.lines if line.book_id == book_id) > in_stock:
+            return ""
+        total = cart.total_cents + price * quantity
+        if total <= self.dollars * 100:
+            return ""
+        return f"The cart would come to {store.dollars(total)}, above the limit of ${self.dollars:.2f}."
 
 
 class ShopTools:
