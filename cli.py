@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agent.trace.stop_reasons import STOPS
 from assistant.doctor import diagnose
-from assistant.report import exit_status
 from assistant.settings import checked_message
 from terminal.asking import NothingStopped, known_desk, new_desk
 from terminal.flags import AsJson, Database, RunFlags, takes_run_flags
@@ -39,7 +39,7 @@ def ask(
         desk = new_desk(shop, flags, quiet=as_json)
         result = desk.ask(text)
         desk.show(result, as_json=as_json)
-    return exit_status(result.stop_reason)
+    return STOPS[result.stop_reason].exit_status
 
 
 @app.command("continue")
@@ -54,7 +54,7 @@ def go_on(
         desk = known_desk(shop, flags, quiet=as_json)
         result = desk.go_on(tools=tools)
         desk.show(result, as_json=as_json)
-    return exit_status(result.stop_reason)
+    return STOPS[result.stop_reason].exit_status
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """An agent loop to see through: what a reader imports who lifts this package out. See README for ten lines."""
 
 from agent.archive import Archive, run_turn
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models import ChatModel
 from agent.tools import Arg, FunctionTools, Tool, Toolbox, ToolError, ToolOutcome

@@ -33,6 +33,12 @@ def counted(number: float, what: str) -> str:
     return f"{written(number)} {what}" if number == 1 else f"{written(number)} {what}s"
 
 
+def nth(number: int) -> str:
+    """A place in a row: 1st, 2nd, 3rd, 4th, 11th."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
 def written(number: float) -> str:
     """A number as people write it: "20,000", "1,060,706", "0.5"."""
     return f"{number:,.15g}"

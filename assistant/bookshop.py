@@ -7,12 +7,8 @@ from sqlalchemy import Connection, Engine
 
 import store
 from agent.archive import Archive, Runs, close_lapsed
-from agent.context import ContextWindow
-from agent.freshness import FreshAnswer
-from agent.guards import guards_for
 from agent.loop.agent import Agent
 from agent.models import ChatModel
-from agent.moments import Guard
 from agent.tools import Toolbox
 from agent.views.conversation import Conversation
 from agent.views.run import Tally
@@ -58,7 +54,6 @@ class Bookshop:
             model=model,
             toolbox=toolbox,
             instructions=instructions(settings.freshness),
-            guards=guards_under(settings),
             limits=settings.limits,
             options=settings.options,
             prices=settings.prices,
@@ -92,13 +87,6 @@ class Bookshop:
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
         return transact(self.engine, work)
-
-
-def guards_under(settings: Settings) -> list[Guard]:
-    """All guards of a run under these settings, in the order they are asked."""
-    correct = freshness_of(settings.freshness).correct
-    fresh: list[Guard] = [FreshAnswer(correct)] if correct else []
-    return [*guards_for(settings.limits), ContextWindow(settings.options.num_ctx), *fresh]
 
 
 def open_bookshop(url: str | None = None) -> Bookshop:

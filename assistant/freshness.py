@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from agent.freshness import Freshness
+from agent.guards.before_answer import Freshness
 from agent.trace import Fact, Overtaken
 from assistant.stating import states_as_current
 

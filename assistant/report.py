@@ -5,27 +5,12 @@ from typing import Any
 
 import store
 from agent.archive import RunSummary
-from agent.trace import StopReason
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.claims import check_claims
 from assistant.grounding import grounding_mark
 from assistant.shop_tools import ShopTools
 from assistant.staleness import stale_json
-
-EXIT_STATUS: dict[StopReason, int] = {
-    "done": 0,
-    "empty_answer": 4,
-    "model_unavailable": 4,
-    "model_error": 4,
-    "internal_error": 1,
-}
-STOPPED = 3
-
-
-def exit_status(reason: StopReason) -> int:
-    """The exit status of a program whose run ended so: 0 done, 3 stopped early, 4 no usable answer, 1 a bug."""
-    return EXIT_STATUS.get(reason, STOPPED)
 
 
 def cart_json(cart: store.CartView) -> dict[str, Any]:

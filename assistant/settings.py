@@ -2,16 +2,21 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
-from agent.limits import Limits
+from pydantic import BeforeValidator, PlainSerializer
+
+from agent.guards import guards_for
+from agent.guards.budgets import Backstop
+from agent.guards.guard import Guard
+from agent.guards.limits import Dial, Limits, dials_of, dollars
 from agent.models import ModelOptions
-from agent.trace import Prices, RunStarted
+from agent.trace import Prices, RunStarted, Shape
+from agent.trace.stop_reasons import STOPS
 from assistant.faults import Fault
-from assistant.freshness import READ_AGAIN, Cure
+from assistant.freshness import READ_AGAIN, Cure, freshness_of
 from assistant.meanwhile import Plan
 
 PREFERRED_MODEL = "qwen3:4b"
@@ -25,55 +30,78 @@ CONTINUE = "Continue."
 ANSWER_NOW = "Continue, but answer now, without tools."
 """What a person says who goes on from a run that was stopped."""
 
+OPTION_DIALS = {
+    "num_ctx": Dial(
+        "The room for prompt and answer to ask for. More takes more memory; a change loads the model anew.",
+        (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072),
+        label=STOPS["context_window"].limit,
+        off=False,
+    ),
+    "think": Dial("Let the model think before it answers.", label="Thinking"),
+}
+"""What a person may set of how the model is asked."""
+PlanText = Annotated[
+    Plan,
+    BeforeValidator(lambda plan: Plan.read(plan) if isinstance(plan, str) else plan),
+    PlainSerializer(str, when_used="json"),
+]
+"""A plan, kept as the text that a person writes."""
 
-@dataclass(frozen=True)
-class Settings:
-    """The settings of one run.
 
-    ``search_size`` is how many books a search returns if the model does not say; ``prices`` what the model takes,
-    where it does not say so itself; ``tool_caps`` the most calls of each tool in a run. A person has to allow what
-    would bring the cart above ``approve_above`` dollars. ``faults`` are those switched on, by tool; ``freshness``
-    is the cure for stale facts, ``meanwhile`` what the other channel does between two steps.
+class Settings(Shape):
+    """The settings of one run, as a person sets them and as the trace keeps them.
+
+    ``prices`` is what the model takes, where it does not say so itself. ``faults`` are those switched on, by tool;
+    ``freshness`` is the cure for stale facts, ``meanwhile`` what the other channel does between two steps.
     """
 
-    limits: Limits = field(default_factory=Limits)
-    options: ModelOptions = field(default_factory=ModelOptions)
-    search_size: int = 5
+    limits: Limits = Limits()
+    options: ModelOptions = ModelOptions()
+    search_size: Annotated[
+        int,
+        Dial(
+            "Books a search returns if the model does not say.",
+            (1, 2, 3, 5, 8, 10, 15, 20, 30, 40, 50),
+            label="Search size",
+            off=False,
+        ),
+    ] = 5
     prices: Prices | None = None
-    tool_caps: Mapping[str, int] = field(default_factory=dict)
-    approve_above: Decimal | None = None
-    faults: Mapping[str, Fault] = field(default_factory=dict)
+    tool_caps: Annotated[
+        Mapping[str, int],
+        Dial("The call after the last one ends the run.", (1, 2, 3, 5, 8, 10), label="Calls of one tool"),
+    ] = {}
+    approve_above: Annotated[
+        Decimal | None,
+        Dial(
+            "The run waits for your yes before a book is added that would bring the cart above this.",
+            dollars("0", "10", "20", "30", "50", "100", "200"),
+            label="Ask me when the cart passes, dollars",
+        ),
+    ] = None
+    faults: Mapping[str, Fault] = {}
     freshness: Cure = Cure.HISTORY
-    meanwhile: Plan | None = None
+    meanwhile: PlanText | None = None
+
+    @property
+    def guards(self) -> list[Guard]:
+        """The guards that decide in a run under these settings, in the order they are asked."""
+        correct = freshness_of(self.freshness).correct
+        every = guards_for(self.limits, self.options.num_ctx, correct)
+        return [guard for guard in every if not isinstance(guard, Backstop)]
 
     def record(self) -> dict[str, Any]:
         """What the trace keeps beside limits, options and prices."""
-        return {
-            "search_size": self.search_size,
-            "tool_caps": dict(self.tool_caps),
-            "approve_above": None if self.approve_above is None else str(self.approve_above),
-            "faults": {tool: str(fault) for tool, fault in self.faults.items()},
-            "freshness": str(self.freshness),
-            "meanwhile": None if self.meanwhile is None else str(self.meanwhile),
-        }
+        return self.model_dump(mode="json", exclude={"limits", "options", "prices"})
 
     @classmethod
     def of(cls, started: RunStarted) -> "Settings":
         """The settings a recorded run was made with; what an older record does not name is as usual."""
-        kept = started.settings
-        limits = {name: value for name, value in kept["limits"].items() if name in Limits.model_fields}
-        above = kept.get("approve_above")
-        return cls(
-            limits=Limits(**limits),
-            options=ModelOptions(**kept["options"]),
-            search_size=kept.get("search_size", 5),
-            prices=started.prices,
-            tool_caps=kept.get("tool_caps", {}),
-            approve_above=None if above is None else Decimal(above),
-            faults={tool: Fault(fault) for tool, fault in kept.get("faults", {}).items()},
-            freshness=Cure(kept.get("freshness", Cure.HISTORY)),
-            meanwhile=Plan.read(kept["meanwhile"]) if kept.get("meanwhile") else None,
-        )
+        return cls.model_validate(started.settings | {"prices": started.prices}, extra="ignore")
+
+
+SETTING_DIALS = dials_of(Settings)
+"""What a person may set of a run beside its limits."""
 
 
 class BadMessage(ValueError):

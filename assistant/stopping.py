@@ -1,66 +1,43 @@
 """Why a run stopped, as a card: what ended it, its value against the threshold, how near the other limits were."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent.ledger import Entry, StepLedger, ledger, nearness
+from agent.guards.ledger import Entry, StepLedger, ledger, nearness
 from agent.text import written
 from agent.trace import AnyEvent, RunFinished, StopReason
-from assistant.bookshop import Bookshop, guards_under
+from agent.trace.stop_reasons import STOPS, Ending
+from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, Settings
 
-BECAUSE: dict[StopReason, str] = {
-    "max_steps": "it reached the limit of steps",
-    "max_tool_calls": "it reached the limit of tool calls",
-    "max_tokens": "the next step would have passed the token limit",
-    "max_input_tokens": "the next step would have passed the limit of input tokens",
-    "max_cost": "the next step would have passed the cost limit",
-    "max_seconds": "its time was up",
-    "repeated_call": "the model made the same call again and again",
-    "ping_pong": "the model went round in a circle of calls",
-    "no_new_information": "the model learnt nothing new any more",
-    "error_streak": "calls failed again and again",
-    "not_approved": "nobody allowed the call it waited for",
-    "context_window": "the conversation no longer fits into the model's context",
-    "cancelled": "you stopped it",
-    "empty_answer": "the model gave no answer",
-    "model_unavailable": "the model cannot be reached",
-    "model_error": "the model's reply broke off or was unusable",
-    "interrupted": "the program ended in the middle of it",
-    "internal_error": "something of ours broke",
-}
-LABELS = {
-    "max_steps": "Steps",
-    "max_seconds": "Seconds",
-    "max_tokens": "Tokens",
-    "max_input_tokens": "Input tokens",
-    "max_cost": "Cost, dollars",
-    "max_tool_calls": "Tool calls",
-    "tool_cap": "Calls of one tool",
-    "ping_pong": "Calls in a circle",
-    "repeated_call": "The same call",
+NO_LIMIT = {
     "replay_writes": "The same write",
-    "error_streak": "Failures in a row",
-    "no_new_information": "Results without news",
     "unusable_reply": "Replies asked for again",
-    "context_window": "Context, tokens",
+    "fresh_answer": "Answers asked for again",
 }
-"""What people call the guards."""
-SWITCHES = ("replay_writes", "unusable_reply")
-"""Guards that have no limit to come near to."""
+"""Guards that have no limit to come near to, and what people call them."""
+LABELS: Mapping[str, str] = {
+    **{reason: stop.limit for reason, stop in STOPS.items() if stop.limit},
+    "tool_cap": "Calls of one tool",
+    **NO_LIMIT,
+}
 
 
 @dataclass(frozen=True)
 class StopCard:
-    """``because`` completes "It stopped because"; ``decided`` is the guard that ended it, if one did.
+    """How a run ended early: ``decided`` is the guard that ended it, if one did.
 
     ``others`` are the limits that did not, the nearest first.
     """
 
     stop_reason: StopReason
-    because: str
     decided: Entry | None
     others: tuple[Entry, ...]
+
+    @property
+    def ending(self) -> Ending:
+        """What is to be known of the stop reason."""
+        return STOPS[self.stop_reason]
 
 
 def run_ledger(shop: Bookshop, events: Sequence[AnyEvent]) -> list[StepLedger]:
@@ -69,7 +46,7 @@ def run_ledger(shop: Bookshop, events: Sequence[AnyEvent]) -> list[StepLedger]:
     if started is None or started.kind != "run_started":
         return []
     settings = Settings.of(started)
-    return ledger(events, guards_under(settings), shop.toolbox(DEMO_CUSTOMER, "ledger", settings).tools)
+    return ledger(events, settings.guards, shop.toolbox(DEMO_CUSTOMER, "ledger", settings).tools)
 
 
 def stop_card(shop: Bookshop, events: Sequence[AnyEvent]) -> StopCard | None:
@@ -79,9 +56,9 @@ def stop_card(shop: Bookshop, events: Sequence[AnyEvent]) -> StopCard | None:
         return None
     entries = [_at_the_end(entry, end) for entry in nearness(run_ledger(shop, events))]
     decided = next((entry for entry in reversed(entries) if entry.action == "stop"), None)
-    others = [entry for entry in entries if entry is not decided and entry.guard not in SWITCHES]
+    others = [entry for entry in entries if entry is not decided and entry.guard not in NO_LIMIT]
     others.sort(key=share, reverse=True)
-    return StopCard(end.stop_reason, BECAUSE.get(end.stop_reason, "a guard stopped it"), decided, tuple(others))
+    return StopCard(end.stop_reason, decided, tuple(others))
 
 
 def _at_the_end(entry: Entry, end: RunFinished) -> Entry:
@@ -104,4 +81,9 @@ def figures(entry: Entry) -> str:
 
 def labelled(entry: Entry) -> str:
     """A guard by its name for people, with its figures: "Tokens 5,123 of 20,000"."""
-    return f"{LABELS.get(entry.guard, entry.guard)} {figures(entry)}"
+    return f"{label_of(entry.guard)} {figures(entry)}"
+
+
+def label_of(guard: str) -> str:
+    """What people call a guard, with the unit of its limit; a policy of somebody else keeps its own name."""
+    return LABELS.get(guard, guard)

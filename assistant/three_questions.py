@@ -5,11 +5,12 @@ cost at the worst, what does a failed call return.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.text import counted
+from agent.text import counted, nth
 from agent.tools import MAX_ERROR_CHARS
 from agent.trace import RunFinished
+from agent.trace.stop_reasons import BUDGET, MODEL, ROOM, STOPS, STUCK
 from assistant.settings import Settings
-from assistant.worst_case import Averages, Worst, averages, worst_case
+from assistant.worst_case import Averages, Worst, at_most, averages, ends_under, worst_case
 
 JOBS, DAYS = 1_000, 30
 
@@ -31,66 +32,29 @@ def answers(settings: Settings, finished: Sequence[RunFinished]) -> tuple[Answer
     )
 
 
-def nth(number: int) -> str:
-    """A place in a row: 1st, 2nd, 3rd, 4th, 11th."""
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
 def _stops(settings: Settings) -> list[str]:
-    """Every end a run can come to, in words."""
-    limits = settings.limits
-    budgets = [
-        limits.max_steps is not None and f"after {counted(limits.max_steps, 'step')}",
-        limits.max_tool_calls is not None and f"before tool call {limits.max_tool_calls + 1}",
-        limits.max_tokens is not None and f"before a request that would pass {limits.max_tokens:,} tokens",
-        limits.max_input_tokens is not None
-        and f"before a request that would pass {limits.max_input_tokens:,} input tokens",
-        limits.max_cost is not None
-        and settings.prices is not None
-        and f"before a request that would pass ${limits.max_cost}",
-    ]
+    """Every end a run can come to, in the words of the guards."""
+    found: dict[str, list[str]] = {BUDGET: [], STUCK: [], ROOM: [], MODEL: []}
+    for ends in ends_under(settings):
+        found[STOPS[ends.reason].kind].append(ends.when)
     caps = [f"{tool} after {counted(cap, 'call')}" for tool, cap in settings.tool_caps.items()]
-    lines = ["The model answers, or you press Stop."]
-    if given := [text for text in budgets if text]:
-        lines.append(f"A budget is used up: {'; '.join(given)}.")
+    lines = ["The model answers, fails, or you press Stop."]
+    lines += [f"{kind}: {'; '.join(whens)}." for kind, whens in found.items() if whens]
+    if not found[STUCK]:
+        lines.append("No stuck shape ends it.")
     if caps:
-        lines.append(f"A tool is used up: {'; '.join(caps)}.")
-    if limits.max_seconds is not None:
-        lines.append(f"{counted(limits.max_seconds, 'second')} are over, in the middle of whatever it does.")
-    lines += _stuck(settings)
+        lines.append(f"A tool was used up: {'; '.join(caps)}.")
     if settings.approve_above is not None:
         lines.append(f"It waits for your yes before the cart passes ${settings.approve_above:.2f}.")
-    tries = counted(limits.max_corrections + 1, "time")
-    lines.append(f"Its context of {settings.options.num_ctx:,} tokens is full.")
-    lines.append(f"The model fails, or gives no usable answer, asked {tries}.")
-    if limits.wrap_up:
+    if settings.limits.wrap_up:
         lines.append("After a budget or a stuck shape, one last model call without tools.")
     return lines
 
 
-def _stuck(settings: Settings) -> list[str]:
-    limits = settings.limits
-    shapes = {
-        "the same call for the {} time": limits.repeat_stop_at,
-        "the {} call of a circle": limits.ping_pong_stop_at,
-        "the {} result in a row without news": limits.no_news_stop_at,
-        "the {} failed call in a row": limits.error_streak,
-    }
-    found = [words.format(nth(number)) for words, number in shapes.items() if number is not None]
-    return [f"It gets nowhere: {'; '.join(found)}."] if found else ["No stuck shape ends it."]
-
-
 def _costs(settings: Settings, measured: Averages | None) -> list[str]:
     """Tokens, money and seconds of the longest job; what is not known is said to be."""
-    limits = settings.limits
     if measured is None:
-        bounds = [
-            limits.max_steps is not None and counted(limits.max_steps + limits.wrap_up, "model call"),
-            limits.max_tokens is not None and f"{limits.max_tokens:,} tokens and one reply",
-            limits.max_seconds is not None and counted(limits.max_seconds, "second"),
-        ]
-        known = [text for text in bounds if text]
+        known = at_most(settings)
         return [
             "No runs measured yet, so tokens and money are not known.",
             f"The limits allow at most {', '.join(known)}." if known else "No limit bounds it.",

@@ -6,18 +6,19 @@ follows, N requests send N*T0 + t*N*(N-1)/2 tokens: twice the steps cost about f
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from agent.guards.guard import BeforeModel, Ends, ends_of
 from agent.trace import RunFinished
+from agent.trace.stop_reasons import STOPS, StopReason
 from agent.views.history import UNCALIBRATED_CHARS_PER_TOKEN
+from agent.views.run import Tally
+from agent.views.tokens import Estimate
 from assistant.settings import TOOL_NAMES, Settings, instructions
 
-MOST_CALLS = 10_000
-"""A run of more model calls than this has no bound that means anything."""
+MOST_CALLS = 1_000
+"""A run of more model calls than this has no bound that means anything; no limit of steps is higher."""
 SCHEMA_CHARS = 700
 """About what the schema and the manual of one tool take."""
-
-End = Literal["steps", "tokens", "input tokens", "cost", "seconds", "context", "none"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Worst:
     input_tokens: int
     output_tokens: int
     seconds: float | None
-    end: End
+    end: str
 
 
 def averages(finished: Sequence[RunFinished]) -> Averages | None:
@@ -78,41 +79,43 @@ def averages(finished: Sequence[RunFinished]) -> Averages | None:
     )
 
 
+def ends_under(settings: Settings) -> list[Ends]:
+    """How the guards of a run can end it; without a price a limit of cost holds nothing."""
+    known = [ends for guard in settings.guards if (ends := ends_of(guard))]
+    return [ends for ends in known if ends.reason != "max_cost" or settings.prices]
+
+
+def at_most(settings: Settings) -> list[str]:
+    """The most that each limit lets a run take, in words."""
+    return [ends.most for ends in ends_under(settings) if ends.most]
+
+
 def worst_case(settings: Settings, measured: Averages) -> Worst | None:
-    """The longest run the limits allow if it goes on as the measured ones did; None if nothing bounds it."""
-    limits, output = settings.limits, measured.output or 0.0
-    for calls in range(MOST_CALLS):
-        end = _ends_after(calls, settings, measured)
-        if end != "none":
+    """The longest run the guards allow if it goes on as the measured ones did; None if nothing bounds it."""
+    for calls in range(MOST_CALLS + 1):
+        if reason := _stop_after(calls, settings, measured):
             break
     else:
         return None
-    wraps_up = limits.wrap_up and end not in ("seconds", "context")
-    total = calls + wraps_up
+    stop, limits = STOPS[reason], settings.limits
+    total = calls + (limits.wrap_up and stop.wraps_up)
     seconds = None if measured.seconds is None else total * measured.seconds
     if limits.max_seconds is not None:
         seconds = min(limits.max_seconds, seconds or limits.max_seconds)
-    return Worst(total, round(measured.sent(total)), round(total * output), seconds, end)
+    output = round(total * (measured.output or 0.0))
+    return Worst(total, round(measured.sent(total)), output, seconds, stop.label.lower())
 
 
-def _ends_after(calls: int, settings: Settings, measured: Averages) -> End:
-    """Which limit forbids one more model call after so many; "none" if none does."""
-    limits, output = settings.limits, measured.output or 0.0
-    sent, spent = measured.sent(calls + 1), calls * output
-    if limits.max_steps is not None and calls >= limits.max_steps:
-        return "steps"
-    if limits.max_tokens is not None and sent + spent > limits.max_tokens:
-        return "tokens"
-    if limits.max_input_tokens is not None and sent > limits.max_input_tokens:
-        return "input tokens"
-    cost = settings.prices.cost(round(sent), round(spent)) if settings.prices else None
-    if limits.max_cost is not None and cost is not None and cost > limits.max_cost:
-        return "cost"
-    if limits.max_seconds is not None and measured.seconds and calls * measured.seconds >= limits.max_seconds:
-        return "seconds"
-    if measured.growth and measured.first + measured.growth * calls > settings.options.num_ctx:
-        return "context"
-    return "none"
+def _stop_after(calls: int, settings: Settings, measured: Averages) -> StopReason | None:
+    """For what reason a guard forbids one more model call after so many, if one does."""
+    run = Tally()
+    run.prices, run.steps = settings.prices, calls
+    run.spent_input_tokens = round(measured.sent(calls))
+    run.spent_tokens = run.spent_input_tokens + round(calls * (measured.output or 0.0))
+    request = Estimate(0, round(measured.sent(calls + 1)) - run.spent_input_tokens, calibrated=True)
+    moment = BeforeModel(calls * (measured.seconds or 0.0), request)
+    decisions = (guard(moment, run) for guard in settings.guards)
+    return next((found.stop_reason for found in decisions if found and found.stop_reason), None)
 
 
 def _per_call(sums: Sequence[tuple[float, int]]) -> float | None:

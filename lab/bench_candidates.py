@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from ollama import Client
 
 from agent.archive import run_turn
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import UNGUARDED, Limits
 from agent.loop.agent import Agent
 from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
@@ -101,7 +100,7 @@ class OurLoop:
         self._model = OllamaModel(MODEL, host)
 
     def __call__(self, job: Job) -> str:
-        guards = guards_for(job.limits) if self._guarded else []
-        agent = Agent(self._model, FunctionTools(*TOOLS), INSTRUCTIONS, guards, job.limits)
+        limits = job.limits if self._guarded else UNGUARDED.model_copy(update={"max_steps": None})
+        agent = Agent(self._model, FunctionTools(*TOOLS), INSTRUCTIONS, limits)
         conversation = self._shop.archive.start("1")
         return run_turn(self._shop.archive, agent, conversation, job.text).answer

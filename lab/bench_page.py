@@ -26,7 +26,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
 from agent.archive import run_turn
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from assistant.bookshop import open_bookshop
 from assistant.offline import OfflineModel
 from assistant.settings import Settings
@@ -103,7 +103,7 @@ def _talk(url: str) -> str:
     shop = open_bookshop(url)
     conversation = shop.conversation(1)
     for turn in range(TURNS):
-        agent = shop.agent(OfflineModel(), 1, conversation, Settings(Limits(max_tokens=None)))
+        agent = shop.agent(OfflineModel(), 1, conversation, Settings(limits=Limits(max_tokens=None)))
         run_turn(shop.archive, agent, conversation, REQUESTS[turn % len(REQUESTS)])
     shop.close()
     return conversation.handle

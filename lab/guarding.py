@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import store
 from agent.archive import run_turn
-from agent.limits import PRESETS, UNGUARDED
+from agent.guards.limits import PRESETS, UNGUARDED
 from agent.models import ModelOptions
 from agent.trace import StopReason
 from assistant.bookshop import Bookshop

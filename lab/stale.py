@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 import store
 from agent.archive import Archive, run_turn
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.models import ChatModel
 from agent.trace import Fact
 from agent.views.conversation import Conversation

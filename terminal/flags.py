@@ -2,26 +2,79 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
 import typer
 from pydantic import ValidationError
 
-from agent.limits import PRESETS, UNGUARDED, Limits
+from agent.guards.limits import LIMIT_DIALS, PRESETS, UNGUARDED, Limits
 from agent.models import ModelOptions
 from agent.trace import Prices
 from assistant.faults import Fault
 from assistant.freshness import Cure
 from assistant.meanwhile import Plan
-from assistant.settings import DEMO_CUSTOMER, Settings
-from terminal.flag_values import OFF, read_by_tool, read_cap, read_dollars, read_limit, read_prices
+from assistant.settings import DEMO_CUSTOMER, OPTION_DIALS, SETTING_DIALS, TOOL_NAMES, Settings
 
 T = TypeVar("T")
 USUAL, OPTIONS = Settings(), ModelOptions()
+OFF = math.inf
+"""What a limit's flag becomes when it says ``none``."""
+MOST_DOLLARS = 1_000_000_000
+
+
+def read_limit(text: str | float) -> float:
+    """A number, or ``OFF`` for "none"."""
+    if text == "none":
+        return OFF
+    with suppress(ValueError):
+        if math.isfinite(number := float(text)):
+            return number
+    raise typer.BadParameter(f'"{text}" is not a number; give a number, or none to switch the limit off')
+
+
+def read_prices(text: str) -> Prices:
+    """Dollars per million tokens, as "2.50/10"."""
+    read, _, written = text.partition("/")
+    try:
+        return Prices.model_validate({"input_per_million": read, "output_per_million": written})
+    except ValidationError:
+        words = f'"{text}" is no pair of prices; give dollars per million tokens, input/output, such as 2.50/10'
+        raise typer.BadParameter(words) from None
+
+
+def read_dollars(text: str) -> Decimal:
+    """An amount of dollars, as "16.50"."""
+    with suppress(InvalidOperation):
+        if 0 <= (amount := Decimal(text.removeprefix("$"))) <= MOST_DOLLARS:
+            return amount
+    raise typer.BadParameter(f'"{text}" is no amount of dollars, such as 50 or 16.50')
+
+
+def read_by_tool(pairs: Sequence[str], read: Callable[[str], T]) -> dict[str, T]:
+    """Read TOOL=VALUE pairs; raises typer.BadParameter for an unknown tool, or what ``read`` cannot read."""
+    found = {}
+    for pair in pairs:
+        tool, mark, value = pair.partition("=")
+        if tool not in TOOL_NAMES or not mark:
+            raise typer.BadParameter(f'"{pair}" is not TOOL=VALUE with a tool of {", ".join(TOOL_NAMES)}')
+        try:
+            found[tool] = read(value)
+        except ValueError:
+            raise typer.BadParameter(f'"{value}" cannot be switched on for {tool}; see --help') from None
+    return found
+
+
+def read_cap(text: str) -> int:
+    """How often a tool may be called; raises ValueError."""
+    if (cap := int(text)) < 0:
+        raise ValueError(text)
+    return cap
 
 
 class Preset(StrEnum):
@@ -30,7 +83,6 @@ class Preset(StrEnum):
     GUARDED = "guarded"
 
 
-Limit = Annotated[float | None, typer.Option(parser=read_limit, metavar="N|none", show_default=False)]
 PricesFlag = Annotated[
     Prices | None,
     typer.Option(
@@ -41,10 +93,11 @@ MaxCalls = Annotated[list[str], typer.Option(metavar="TOOL=N", help="Most calls 
 ApproveAbove = Annotated[
     Decimal | None,
     typer.Option(
-        parser=read_dollars, metavar="DOLLARS", help="Ask before a cart gets dearer.", show_default=False
+        parser=read_dollars, metavar="DOLLARS", help=SETTING_DIALS["approve_above"].text, show_default=False
     ),
 ]
 Faults = Annotated[list[str], typer.Option(metavar="TOOL=KIND", help=f"Break a tool: {', '.join(Fault)}.")]
+SearchSize = Annotated[int, typer.Option(min=1, max=50, help=SETTING_DIALS["search_size"].text)]
 MeanwhileFlag = Annotated[
     Plan | None,
     typer.Option(
@@ -81,42 +134,28 @@ def run_flags(
     session: Annotated[str, typer.Option(metavar="ID|NAME", help="Continue or begin this conversation.")] = "",
     customer: Customer = DEMO_CUSTOMER,
     preset: Annotated[Preset, typer.Option(help="A named set of limits; other flags go on top.")] = Preset.DEFAULT,
-    max_steps: Limit = None,
-    max_tool_calls: Limit = None,
-    max_tokens: Limit = None,
-    max_input_tokens: Limit = None,
-    max_seconds: Limit = None,
-    max_result_chars: Limit = None,
-    max_cost: Limit = None,
     prices: PricesFlag = None,
     max_calls: MaxCalls = [],  # noqa: B006
     approve_above: ApproveAbove = None,
     fault: Faults = [],  # noqa: B006
     freshness: Annotated[Cure, typer.Option(help="What is done about stale facts.")] = Cure.HISTORY,
     meanwhile: MeanwhileFlag = None,
-    max_results: Annotated[int, typer.Option(min=1, max=50, help="Books a search returns.")] = USUAL.search_size,
+    max_results: SearchSize = USUAL.search_size,
     guards: Annotated[bool, typer.Option("--guards/--no-guards", help="Without: only a cap of 40 steps.")] = True,
-    wrap_up: Annotated[bool, typer.Option("--wrap-up/--no-wrap-up", help="A last word after a limit.")] = True,
-    num_ctx: Annotated[int, typer.Option(min=512, help="Context window to ask for, in tokens.")] = OPTIONS.num_ctx,
-    think: Annotated[bool, typer.Option("--think/--no-think", help="Let the model think first.")] = OPTIONS.think,
+    num_ctx: Annotated[int, typer.Option(min=512, help=OPTION_DIALS["num_ctx"].text)] = OPTIONS.num_ctx,
+    think: Annotated[bool, typer.Option("--think/--no-think", help=OPTION_DIALS["think"].text)] = OPTIONS.think,
     seed: Annotated[int, typer.Option(help="Seed of the model's dice.")] = OPTIONS.seed,
     temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = OPTIONS.temperature,
+    **limits: float | None,
 ) -> RunFlags:
-    """Turn flags into settings; raises typer.BadParameter for a limit that is out of bounds."""
-    given = {
-        "max_steps": max_steps,
-        "max_tool_calls": max_tool_calls,
-        "max_tokens": max_tokens,
-        "max_input_tokens": max_input_tokens,
-        "max_cost": max_cost,
-        "max_seconds": max_seconds,
-        "max_result_chars": max_result_chars,
-    }
+    """Turn flags into settings; raises typer.BadParameter for a limit that is out of bounds.
+
+    ``limits`` are those that were given; one that was not is as the preset has it.
+    """
     base = PRESETS[preset.value.replace("-", " ")] if guards else UNGUARDED
-    limits = _limits(base, given, wrap_up=wrap_up)
     options = ModelOptions(num_ctx=num_ctx, think=think, seed=seed, temperature=temperature)
     settings = Settings(
-        limits=limits,
+        limits=_limits(base, limits),
         options=options,
         search_size=max_results,
         prices=prices,
@@ -129,20 +168,33 @@ def run_flags(
     return RunFlags(model, database, session, customer, settings)
 
 
-def _limits(base: Limits, given: Mapping[str, float | None], *, wrap_up: bool) -> Limits:
+def _limits(base: Limits, given: Mapping[str, float | None]) -> Limits:
     changed = {name: None if value == OFF else value for name, value in given.items() if value is not None}
     try:
-        return Limits(**(base.model_dump() | changed | {"wrap_up": wrap_up and base.wrap_up}))
+        return Limits(**(base.model_dump() | changed))
     except ValidationError as error:
         first = error.errors()[0]
         flag = "--" + str(first["loc"][0]).replace("_", "-")
         raise typer.BadParameter(f"{flag}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
 
 
+def _limit_flags() -> list[inspect.Parameter]:
+    """A flag for each limit a person may set: a number or ``none``, or a switch."""
+    flags = []
+    for name, dial in LIMIT_DIALS.items():
+        told: dict[str, Any] = {"help": dial.text, "show_default": False, "rich_help_panel": "Limits"}
+        kind: Any = Annotated[bool | None, typer.Option(**told)]
+        if dial.values:
+            kind = Annotated[float | None, typer.Option(parser=read_limit, metavar="N|none", **told)]
+        flags.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind))
+    return flags
+
+
 def takes_run_flags(command: Callable[..., T]) -> Callable[..., T]:
     """Give a command all the flags of ``run_flags`` in place of its parameter ``flags``."""
     own = [item for item in inspect.signature(command).parameters.values() if item.name != "flags"]
-    shared = list(inspect.signature(run_flags).parameters.values())
+    declared = inspect.signature(run_flags).parameters.values()
+    shared = [item for item in declared if item.kind != inspect.Parameter.VAR_KEYWORD] + _limit_flags()
     names = {item.name for item in shared}
 
     @functools.wraps(command)

@@ -128,7 +128,7 @@ def draw_runs(console: Console, runs: Sequence[RunSummary]) -> None:
 def draw_stop_card(console: Console, card: StopCard, session: str) -> None:
     """Print why a run stopped, how near the other limits were, and the ways on."""
     against = f" ({labelled(card.decided)})" if card.decided else ""
-    console.print(f"Stopped because {card.because}{against}.", style="bold", markup=False)
+    console.print(f"Stopped because {card.ending.because}{against}.", style="bold", markup=False)
     if card.others:
         near = [labelled(entry) for entry in card.others[:NEAREST]]
         console.print(f"The other limits: {' · '.join(near)}.", markup=False)

@@ -7,8 +7,8 @@ import streamlit as st
 from agent.archive import Snapshot
 from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
+from agent.trace.stop_reasons import STOPS
 from assistant.grounding import grounding_mark
-from assistant.stopping import BECAUSE
 from ui.caveat_panel import faded
 from ui.caveats import Caveats
 from ui.safe import safe_markdown
@@ -43,8 +43,7 @@ def draw_answer(end: RunFinished, model: str, overtaken: Sequence[str] = ()) -> 
     Figures that are ``overtaken`` fade.
     """
     if end.stop_reason != "done":
-        reason = BECAUSE.get(end.stop_reason, "a guard stopped it")
-        st.warning(f"Not finished: {reason} ({end.stop_reason}).", icon="⚠️")
+        st.warning(f"Not finished: {STOPS[end.stop_reason].because} ({end.stop_reason}).", icon="⚠️")
     st.markdown(faded(safe_markdown(end.answer), overtaken))
     st.caption(" · ".join(_facts(end, model)))
 

@@ -11,7 +11,7 @@ from ui.cart_panel import draw_cart
 from ui.guards import draw_guards
 from ui.other_channel import draw_other_channel
 from ui.safe import plain, safe_label
-from ui.sidebar import current_settings, faults_text
+from ui.settings.choices import current_settings, faults_text
 from ui.token_chart import draw_token_chart
 from ui.trace_panel import draw_trace
 from ui.visit import Visit

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from agent.ledger import Entry, StepLedger
+from agent.guards.ledger import Entry, StepLedger
 from agent.trace import AnyEvent
 from assistant.bookshop import Bookshop
-from assistant.stopping import LABELS, figures, run_ledger
+from assistant.stopping import figures, label_of, run_ledger
 from ui.ledger_panel import draw_ledger
 
 
@@ -23,7 +23,7 @@ def draw_guards(shop: Bookshop, events: Sequence[AnyEvent], key: str) -> None:
             cells = {name: [_cell(step, name) for step in ledgers] for name in names}
             draw_ledger(
                 [f"Step {step.step}" if step.step else "Outside" for step in ledgers],
-                {LABELS.get(name, name): found for name, found in cells.items()},
+                {label_of(name): found for name, found in cells.items()},
             )
 
 

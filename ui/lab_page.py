@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from agent.text import counted
+from agent.trace.stop_reasons import STOPS
 from assistant.bookshop import Bookshop
 from assistant.settings import LAB_OWNER
-from assistant.stopping import BECAUSE, LABELS
+from assistant.stopping import label_of
 from lab.guarding import Guards, Row, compare
 from lab.misbehaving import MISBEHAVERS, misbehavers
 from ui.experiments import Experiment
@@ -122,7 +123,7 @@ def _draw_closely(shop: Bookshop, rows: Sequence[Row]) -> None:
 def _facts(row: Row) -> list[str]:
     facts = [counted(row.model_calls, "model call"), counted(row.tool_calls, "tool call")]
     facts += [counted(row.effects, "effect"), counted(row.nudges, "nudge")]
-    return [*facts, "done" if row.stop_reason == "done" else f"stopped: {BECAUSE[row.stop_reason]}"]
+    return [*facts, "done" if row.stop_reason == "done" else f"stopped: {STOPS[row.stop_reason].because}"]
 
 
 def _figures(row: Row) -> dict[str, object]:
@@ -136,7 +137,7 @@ def _figures(row: Row) -> dict[str, object]:
         "Cost": None if row.cost_usd is None else float(row.cost_usd),
         "Effects": row.effects,
         "Outcome": row.stop_reason,
-        "Guard": LABELS.get(row.guard, row.guard) if row.guard else "none",
+        "Guard": label_of(row.guard) if row.guard else "none",
         "Nudges": row.nudges,
         "What the user reads": " ".join(row.answer.split()),
     }

@@ -12,7 +12,8 @@ from assistant.settings import PREFERRED_MODEL
 from ui.opened import LOOK_AGAIN_SECONDS, OPENED
 from ui.pulls import Pull, WarmUp
 from ui.safe import plain, safe_label
-from ui.sidebar import current_settings, draw_slider, draw_switch
+from ui.settings.choices import current_settings
+from ui.settings.sidebar import draw_setting
 from ui.timings import spoken
 
 TICK_SECONDS = 0.5
@@ -106,8 +107,8 @@ def _draw_place(place: _Place) -> None:
         _draw_warm_up(place.name, place.warm_up)
     thinking = "thinking" if options.think else "no thinking"
     with st.expander(f"Context {options.num_ctx:,} · {thinking}", key="model-settings"):
-        draw_switch("think")
-        draw_slider("num_ctx")
+        draw_setting("think")
+        draw_setting("num_ctx")
 
 
 def card_lines(card: ModelCard, num_ctx: int) -> list[str]:

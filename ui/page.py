@@ -10,7 +10,6 @@ from assistant.settings import LONGEST_MESSAGE
 from ui.caveats import caveats_of
 from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.conversations import draw_conversations
-from ui.freshness_settings import draw_freshness
 from ui.glass import draw_glass
 from ui.lab_page import draw_lab
 from ui.model_panel import draw_models
@@ -18,7 +17,8 @@ from ui.news import draw_live_news, draw_news
 from ui.opened import OPENED
 from ui.pauses import draw_pause
 from ui.safe import safe_label
-from ui.sidebar import current_settings, draw_faults, draw_limits, faults_text
+from ui.settings.choices import current_settings, faults_text
+from ui.settings.sidebar import draw_faults, draw_freshness, draw_limits
 from ui.visit import Visit
 
 TICK_SECONDS = 0.5

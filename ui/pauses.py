@@ -5,41 +5,17 @@ from dataclasses import replace
 
 import streamlit as st
 
-from agent.ledger import Entry
+from agent.guards.ledger import Entry
 from agent.loop.tool_call import Approval
 from agent.tools import BadArguments, NoTools
-from agent.trace import ApprovalRequested, StopReason
+from agent.trace import ApprovalRequested
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import ANSWER_NOW, CONTINUE, Settings
-from assistant.stopping import LABELS, StopCard, figures, share, stop_card
+from assistant.stopping import StopCard, figures, label_of, share, stop_card
 from ui.approval_panel import draw_approval
 from ui.stop_panel import Nearness, WaysOn, draw_stop
 from ui.visit import Visit
-
-BUDGET, ROOM, STUCK, PERSON, MODEL, OURS = (
-    "A budget was used up",
-    "There was no room left",
-    "It got nowhere",
-    "A person ended it",
-    "The model gave out",
-    "The program gave out",
-)
-KINDS: dict[StopReason, str] = {
-    "context_window": ROOM,
-    "repeated_call": STUCK,
-    "ping_pong": STUCK,
-    "no_new_information": STUCK,
-    "error_streak": STUCK,
-    "cancelled": PERSON,
-    "not_approved": PERSON,
-    "empty_answer": MODEL,
-    "model_unavailable": MODEL,
-    "model_error": MODEL,
-    "interrupted": OURS,
-    "internal_error": OURS,
-}
-"""What kind of stop each is; all others are budgets."""
 
 
 def draw_pause(visit: Visit, conversation: Conversation) -> None:
@@ -100,7 +76,8 @@ def _draw_request(visit: Visit, request: ApprovalRequested) -> None:
 
 def _card_of(shop: Bookshop, conversation: Conversation) -> StopCard | None:
     """The card of the latest run, worked out once a run and not on every rerun."""
-    run_id, card = st.session_state.get("stop_card", ("", None))
+    known: tuple[str, StopCard | None] = st.session_state.get("stop_card", ("", None))
+    run_id, card = known
     if run_id != conversation.run.run_id:
         card = stop_card(shop, conversation.run_events())
         st.session_state.stop_card = conversation.run.run_id, card
@@ -113,10 +90,9 @@ def _draw_card(visit: Visit, card: StopCard, run_id: str) -> None:
         answer_now=lambda: go_on(visit, run_id, tools=False),
         leave=lambda: st.session_state.update(left_alone=run_id),
     )
-    title = f"{KINDS.get(card.stop_reason, BUDGET)}."
     decided = _nearness(card.decided) if card.decided else None
-    draw_stop(title, decided, [_nearness(entry) for entry in card.others], ways, run_id)
+    draw_stop(f"{card.ending.kind}.", decided, [_nearness(entry) for entry in card.others], ways, run_id)
 
 
 def _nearness(entry: Entry) -> Nearness:
-    return Nearness(LABELS.get(entry.guard, entry.guard), figures(entry), share(entry))
+    return Nearness(label_of(entry.guard), figures(entry), share(entry))

@@ -24,7 +24,7 @@ from assistant.settings import (
 from lab.scripts import scripted_models
 from ui.opened import OPENED
 from ui.safe import safe_label
-from ui.sidebar import current_settings
+from ui.settings.choices import current_settings
 
 WORD_PAUSE = 0.03
 """Seconds between the words of the offline stand-in, so that its answer can be seen coming."""

@@ -14,11 +14,11 @@ from sqlalchemy.exc import IntegrityError
 
 from agent.archive.archive import NOBODY, Archive, first_row
 from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
-from agent.closing import program_answer
 from agent.tools import ToolOutcome
 from agent.tools.fingerprint import fingerprint
 from agent.trace import ToolFinished
 from agent.trace.documents import UnreadableTrace
+from agent.views.answers import program_answer
 from agent.views.conversation import Conversation
 
 LAPSE_SECONDS = 10.0

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.cancel import Cancel
-from agent.freshness import Freshness
-from agent.limits import Limits
+from agent.guards import guards_for
+from agent.guards.before_answer import Freshness
+from agent.guards.guard import Guard, Stop
+from agent.guards.limits import Limits
 from agent.loop.loop import break_off, end_early, to_an_end
 from agent.loop.tool_call import Approval
 from agent.loop.turn import Turn, Yields
 from agent.models import ChatModel
-from agent.moments import Guard, Stop
 from agent.text import clean
 from agent.tools import Toolbox, tool_list
 from agent.trace import ApprovalAnswered, ApprovalRequested, ModelOptions, Prices, RunStarted, UserMessage
@@ -29,7 +30,6 @@ class Agent:
     model: ChatModel
     toolbox: Toolbox
     instructions: str
-    guards: Sequence[Guard]
     limits: Limits = field(default_factory=Limits)
     options: ModelOptions = field(default_factory=ModelOptions)
     prices: Prices | None = None
@@ -38,6 +38,13 @@ class Agent:
     """What is done about facts that were overtaken."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else shaped the run, for the record."""
+    extra_guards: Sequence[Guard] = ()
+    """Policies beside those of the limits; they are asked after them."""
+
+    @property
+    def guards(self) -> Sequence[Guard]:
+        """All guards of a run, in the order they are asked."""
+        return guards_for(self.limits, self.options.num_ctx, self.freshness.correct, self.extra_guards)
 
     def stream(
         self,

@@ -3,14 +3,15 @@
 from contextlib import suppress
 
 from agent.cancel import Cancelled
-from agent.closing import WRAPPED_UP, wrap_up_request, wrapped_up
-from agent.corrections import why_unusable
+from agent.guards.before_answer import why_unusable
+from agent.guards.guard import BeforeAnswer, BeforeModel, Paused, Stop
 from agent.loop.changes import hear_changes, hear_late_effects, hear_news
 from agent.loop.model_call import ask, try_again
 from agent.loop.tool_call import act_on, leave_open_calls
 from agent.loop.turn import Turn, Yields
-from agent.moments import BeforeAnswer, BeforeModel, Paused, Stop
 from agent.trace import Note
+from agent.trace.stop_reasons import STOPS
+from agent.views.answers import wrap_up_request, wrapped_up
 
 
 def to_an_end(turn: Turn) -> Yields[None]:
@@ -33,7 +34,6 @@ def steps(turn: Turn) -> Yields[None]:
     yield from act_on(turn, list(turn.run.open_calls.values()))  # of a run that waited for a person
     while True:
         turn.heed_cancel()
-        turn.check_backstop()
         yield from hear_news(turn)
         yield from turn.consult(BeforeModel(turn.elapsed, turn.estimate()))
         reply = yield from ask(turn)
@@ -61,7 +61,7 @@ def steps(turn: Turn) -> Yields[None]:
 def end_early(turn: Turn, stop: Stop) -> Yields[None]:
     """Answer the open calls, let the model wrap up without tools where that is due, and finish with words."""
     yield from leave_open_calls(turn, stop.why)
-    if stop.reason in WRAPPED_UP and turn.limits.wrap_up:
+    if STOPS[stop.reason].wraps_up and turn.limits.wrap_up:
         yield turn.add(Note(purpose="wrap_up", text=wrap_up_request(stop.why)))
         with suppress(Cancelled):
             reply = yield from ask(turn)

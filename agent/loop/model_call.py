@@ -3,11 +3,11 @@
 import random
 from contextlib import closing
 
-from agent.context import room_for_answer, was_cut
-from agent.corrections import tokens_of
+from agent.guards.before_answer import tokens_of
+from agent.guards.context import room_for_answer, was_cut
+from agent.guards.guard import Stop
 from agent.loop.reply_repair import read_reply
 from agent.loop.turn import Turn, Yields
-from agent.moments import Stop
 from agent.text import clean_json
 from agent.trace import ModelFault, ModelReply, ModelRequest
 

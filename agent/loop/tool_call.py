@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.cancel import Cancelled
+from agent.guards.guard import AfterTool, BeforeTool, Paused
 from agent.loop.turn import Turn, Yields
-from agent.moments import AfterTool, BeforeTool, Paused
 from agent.text import clean
 from agent.tools import MAX_ERROR_CHARS, Prepared, Tool, ToolError, ToolOutcome, ToolRefusal, prepare
 from agent.trace import ApprovalRequested, Note, NotRun, ToolCall, ToolFinished, ToolStarted

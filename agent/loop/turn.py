@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from agent.cancel import Cancel, Cancelled, Runner
-from agent.closing import program_answer
-from agent.freshness import Freshness
-from agent.limits import Limits
+from agent.guards.before_answer import Freshness
+from agent.guards.guard import AfterTool, BeforeModel, BeforeTool, Decision, Guard, Moment, Stop
+from agent.guards.limits import Limits
 from agent.models import ChatModel, Delta, ModelOptions
-from agent.moments import AfterTool, BeforeModel, BeforeTool, Decision, Guard, Moment, Stop
 from agent.tools import Tool, Toolbox
 from agent.trace import AnyEvent, GuardDecision, RunFinished, StopReason
+from agent.views.answers import program_answer
 from agent.views.conversation import Conversation
 from agent.views.history import CORRECTED
 from agent.views.run import Tally
@@ -26,12 +26,6 @@ Yields = Generator[AnyEvent | Delta, None, T]
 
 
 THE_MODELS = "The model had answered, with what was true before:"
-BACKSTOP = 2
-"""Steps beyond the limit; getting there means that a guard is missing from the list."""
-
-
-class Misconfigured(RuntimeError):
-    """The guards of this run do not hold it to its limits."""
 
 
 @dataclass
@@ -112,14 +106,6 @@ class Turn:
                 raise Stop(decision.stop_reason, decision.reason)
             return decision
         return None
-
-    def check_backstop(self) -> None:
-        """Raise Misconfigured where no guard has stopped a run two steps after its limit."""
-        limit = self.limits.max_steps
-        if limit is not None and self.run.steps >= limit + BACKSTOP:
-            raise Misconfigured(
-                f"the run took {self.run.steps} steps and no guard held it to its limit of {limit}"
-            )
 
     def rest(self, seconds: float) -> None:
         """Wait, but no longer than the run may take; raises Cancelled if a person stops it meanwhile."""

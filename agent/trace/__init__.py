@@ -18,6 +18,7 @@ from agent.trace.events import (
     ToolStarted,
     UserMessage,
 )
+from agent.trace.stop_reasons import StopReason
 from agent.trace.values import (
     Change,
     Fact,
@@ -28,7 +29,6 @@ from agent.trace.values import (
     Overtaken,
     Prices,
     Shape,
-    StopReason,
     Timings,
     ToolCall,
     Unusable,

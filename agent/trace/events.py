@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from agent.trace.stop_reasons import StopReason
 from agent.trace.values import (
     Change,
     Fact,
@@ -19,7 +20,6 @@ from agent.trace.values import (
     NotRun,
     Prices,
     Shape,
-    StopReason,
     Timings,
     ToolCall,
     Unusable,
@@ -129,7 +129,7 @@ class GuardDecision(Event):
 
     kind: Literal["guard_decision"] = "guard_decision"
     guard: str
-    action: Literal["nudge", "replay", "block", "correct", "stop"]
+    action: Literal["nudge", "replay", "correct", "stop"]
     value: float
     threshold: float
     reason: str

@@ -5,29 +5,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-StopReason = Literal[
-    "done",
-    "max_steps",
-    "max_tool_calls",
-    "max_tokens",
-    "max_input_tokens",
-    "max_cost",
-    "repeated_call",
-    "ping_pong",
-    "no_new_information",
-    "error_streak",
-    "max_seconds",
-    "context_window",
-    "cancelled",
-    "not_approved",
-    "empty_answer",
-    "model_unavailable",
-    "model_error",
-    "interrupted",
-    "internal_error",
-]
-"""Why a run ended: a closed list."""
-
 
 class Shape(BaseModel):
     """A frozen piece of data; unknown fields are refused."""

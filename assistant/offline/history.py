@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from agent.closing import wrap_up_request
 from agent.models import Message
+from agent.views.answers import wrap_up_request
 from assistant.offline.results import Book, Result, named_books, read_result
 from assistant.offline.words import money
 

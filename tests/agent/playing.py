@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from agent.cancel import Cancel
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel
 from agent.tools import Arg, FunctionTools, Tool, Toolbox, ToolOutcome
@@ -78,7 +77,7 @@ Lines = Sequence[Line | ModelReply]
 def agent_for(model: Any, toolbox: Toolbox | None = None, **limits: Any) -> Agent:
     """An agent under the default limits but for those given."""
     kept = Limits(**limits)
-    return Agent(model, toolbox or Shelf().tools(), "Be brief.", guards_for(kept), kept)
+    return Agent(model, toolbox or Shelf().tools(), "Be brief.", kept)
 
 
 @dataclass

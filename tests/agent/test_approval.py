@@ -11,8 +11,7 @@ from sqlalchemy import Engine
 
 import store
 from agent.archive import ConversationBusy, lease, waiting_lease
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.loop.tool_call import Approval
 from agent.models.scripted import Line, ScriptedModel, call, say
@@ -41,7 +40,7 @@ def careful(shelf: Shelf) -> FunctionTools:
 
 def asker(model: ScriptedModel, shelf: Shelf, **limits: Any) -> Agent:
     kept = Limits(**limits)
-    return Agent(model, careful(shelf), "Be brief.", guards_for(kept), kept)
+    return Agent(model, careful(shelf), "Be brief.", kept)
 
 
 def paused(*lines: Line, **limits: Any) -> tuple[Agent, Conversation, Shelf]:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from agent.context import ContextWindow, room_for_answer, was_cut
-from agent.guards import guards_for
-from agent.limits import Limits
-from agent.models.scripted import Line, say
-from agent.moments import BeforeModel
+from agent.guards.context import ContextWindow, room_for_answer, was_cut
+from agent.guards.guard import BeforeModel
+from agent.loop.agent import Agent
+from agent.models import ModelOptions
+from agent.models.scripted import Line, ScriptedModel, say
 from agent.trace import ModelRequest, Usage
 from agent.views.run import Tally
 from agent.views.tokens import Estimate
-from tests.agent.playing import of, play
+from tests.agent.playing import Shelf, of, play
 
 
 def request(estimated: int, new: int, role: str = "tool") -> ModelRequest:
@@ -76,5 +76,6 @@ def test_nothing_is_bought_on_a_cut_prompt_and_the_warning_is_seen() -> None:
     assert any("cut the prompt" in warning for warning in warned)
 
 
-def test_the_guards_of_the_limits_know_nothing_of_the_context() -> None:
-    assert not any(isinstance(guard, ContextWindow) for guard in guards_for(Limits()))
+def test_an_agent_is_held_to_the_context_it_asks_for() -> None:
+    agent = Agent(ScriptedModel("t", []), Shelf().tools(), "x", options=ModelOptions(num_ctx=4_096))
+    assert ContextWindow(4_096) in agent.guards

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.budgets import MaxCost
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.budgets import MaxCost
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import Prices, Usage
@@ -53,7 +52,7 @@ def spent(prices: Prices | None, **limits: Any) -> AgentResult:
         Line(calls=(("look", {"what": str(n)}),), usage=Usage(input_tokens=1_000, output_tokens=100))
         for n in range(30)
     ]
-    agent = Agent(ScriptedModel("t", lines), Shelf().tools(), "x", guards_for(kept), kept, prices=prices)
+    agent = Agent(ScriptedModel("t", lines), Shelf().tools(), "x", kept, prices=prices)
     return agent.run(Conversation(), "Hello")
 
 
@@ -69,7 +68,7 @@ def test_the_cost_limit_ends_three_runs_at_the_same_step_and_is_never_passed() -
 
 def test_tokens_nobody_counted_are_estimated_in_the_cost() -> None:
     line = Line(calls=(("look", {}),), usage=Usage())
-    agent = Agent(ScriptedModel("t", [line, say("x", usage=Usage())]), Shelf().tools(), "x", [], prices=TENTHS)
+    agent = Agent(ScriptedModel("t", [line, say("x", usage=Usage())]), Shelf().tools(), "x", prices=TENTHS)
     result = agent.run(Conversation(), "Hello")
     assert result.usage.input_tokens is None
     assert result.cost
@@ -80,7 +79,7 @@ def test_the_price_a_model_tells_is_taken_unless_another_is_set() -> None:
     own = Prices(input_per_million=Decimal(1), output_per_million=Decimal(1))
     line = say("Hi.", usage=Usage(input_tokens=10, output_tokens=10))
     for given, cost in ((None, Decimal("0.00002")), (TENTHS, Decimal(3))):
-        agent = Agent(ScriptedModel("t", [line], own), Shelf().tools(), "x", [], prices=given)
+        agent = Agent(ScriptedModel("t", [line], own), Shelf().tools(), "x", prices=given)
         assert agent.run(Conversation(), "Hello").cost == cost
 
 
@@ -89,7 +88,7 @@ def test_the_price_a_model_tells_is_taken_unless_another_is_set() -> None:
 
 def shopping(bookshop: Bookshop, *lines: Line, caps: dict[str, int]) -> AgentResult:
     conversation = Conversation()
-    settings = Settings(Limits(max_steps=None, max_tokens=None, wrap_up=False), tool_caps=caps)
+    settings = Settings(limits=Limits(max_steps=None, max_tokens=None, wrap_up=False), tool_caps=caps)
     return bookshop.agent(ScriptedModel("t", lines), 1, conversation, settings).run(conversation, "Hello")
 
 

@@ -8,9 +8,8 @@ from sqlalchemy import Engine
 
 import store
 from agent.archive import Archive, lease
-from agent.freshness import FreshAnswer, Freshness
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.before_answer import Freshness
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import AnyEvent, Fact, Overtaken
@@ -38,8 +37,7 @@ def turn(
     """One turn of a script on the real shop."""
     model, kept = ScriptedModel("test", lines), Limits(**limits)
     cure = cure or Freshness()
-    guards = [*guards_for(kept), *([FreshAnswer(cure.correct)] if cure.correct else [])]
-    agent = Agent(model, ShopTools(engine, 1, "assistant"), "Sell.", guards, kept, freshness=cure)
+    agent = Agent(model, ShopTools(engine, 1, "assistant"), "Sell.", kept, freshness=cure)
     return model, agent.run(conversation, TOTAL).trace
 
 
@@ -139,7 +137,7 @@ def test_a_snapshot_tells_what_was_heard_before_the_cure_was_chosen(engine: Engi
 def test_a_change_between_two_steps_is_told_before_the_next(engine: Engine) -> None:
     conversation = Conversation()
     model = ScriptedModel("test", [STOCK, say("9")])
-    agent = Agent(model, ShopTools(engine, 1, "a"), "", guards_for(Limits()), freshness=Freshness(tell=tell))
+    agent = Agent(model, ShopTools(engine, 1, "a"), "", freshness=Freshness(tell=tell))
     for event in agent.stream(conversation, "Watch."):
         if event.kind == "tool_finished":
             store.set_stock(engine, 7, 9, by="warehouse")
@@ -188,7 +186,7 @@ def test_what_changed_while_stamps_were_off_is_marked_when_they_are_on_again(eng
 def test_a_result_marked_before_it_was_sent_loses_no_cache(engine: Engine) -> None:
     conversation = Conversation()
     model = ScriptedModel("test", [STOCK, say("9")])
-    agent = Agent(model, ShopTools(engine, 1, "a"), "", guards_for(Limits()), freshness=Freshness(stamps=True))
+    agent = Agent(model, ShopTools(engine, 1, "a"), "", freshness=Freshness(stamps=True))
     for event in agent.stream(conversation, "Watch."):
         if event.kind == "tool_finished":
             store.set_stock(engine, 7, 9, by="warehouse")
@@ -201,7 +199,7 @@ def test_stamps_and_marks_are_the_same_in_a_conversation_loaded_again(engine: En
     conversation, cure = archive.start("1"), Freshness(stamps=True, tell=tell)
     for lines in ((STOCK, ADD, say("$16.50")), (say("Hm."),), (ADD, say("Hm."))):
         model, kept = ScriptedModel("test", lines), Limits()
-        agent = Agent(model, ShopTools(engine, 1, "a"), "", guards_for(kept), kept, freshness=cure)
+        agent = Agent(model, ShopTools(engine, 1, "a"), "", kept, freshness=cure)
         with lease(archive, conversation) as run_id:
             agent.run(conversation, "Hello", run_id=run_id)
         changed(engine)
@@ -268,8 +266,7 @@ def test_the_model_reads_a_correction_in_the_next_turn(engine: Engine, archive: 
     conversation = archive.start("1")
     for lines in ((ADD, say("$16.50")), (say("It is $16.50."),)):
         kept = Limits()
-        guards = [*guards_for(kept), FreshAnswer(correct)]
-        agent = Agent(ScriptedModel("t", lines), ShopTools(engine, 1, "a"), "", guards, kept, freshness=VERIFY)
+        agent = Agent(ScriptedModel("t", lines), ShopTools(engine, 1, "a"), "", kept, freshness=VERIFY)
         with lease(archive, conversation) as run_id:
             agent.run(conversation, TOTAL, run_id=run_id)
         changed(engine)
@@ -285,8 +282,7 @@ def test_a_change_while_the_model_writes_counts(engine: Engine) -> None:
     conversation = Conversation()
     turn(engine, conversation, ADD, say("$16.50"), cure=VERIFY)
     model, kept = ScriptedModel("test", [say("It is $16.50."), say("It is $33.00.")]), Limits()
-    guards = [*guards_for(kept), FreshAnswer(correct)]
-    agent = Agent(model, ShopTools(engine, 1, "a"), "Sell.", guards, kept, freshness=VERIFY)
+    agent = Agent(model, ShopTools(engine, 1, "a"), "Sell.", kept, freshness=VERIFY)
     for event in agent.stream(conversation, TOTAL):
         if event.kind == "text_delta" and event.text == "It":
             changed(engine)

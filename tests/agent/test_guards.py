@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budgets import MaxSeconds, MaxSteps, MaxToolCalls, TokenBudget, ToolCap
-from agent.guards import ErrorStreak, NoNews, PingPong, RepeatedCall, UnusableReply, guards_for
-from agent.limits import PRESETS, UNGUARDED, Limits
-from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Decision, Guard, Moment
+from agent.guards import guards_for
+from agent.guards.before_answer import UnusableReply
+from agent.guards.budgets import Backstop, MaxSeconds, MaxSteps, MaxToolCalls, TokenBudget, ToolCap
+from agent.guards.context import ContextWindow
+from agent.guards.guard import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Decision, Guard, Moment
+from agent.guards.limits import PRESETS, UNGUARDED, Limits
+from agent.guards.stuck import ErrorStreak, NoNews, PingPong, RepeatedCall
 from agent.tools import Tool
 from agent.trace import (
     AnyEvent,
@@ -201,7 +204,7 @@ def test_a_guard_is_silent_at_every_moment_but_its_own(guard: Guard, kind: type)
 def test_a_reason_is_one_line_with_its_numbers(moment: Moment) -> None:
     run = tally(REQUEST, REQUEST, ran(), ran(), CORRECTED, CORRECTED)
     limits = Limits(max_steps=1, max_tool_calls=1, max_tokens=1, max_input_tokens=1, max_seconds=1)
-    for decision in filter(None, (decided(guard, moment, run) for guard in guards_for(limits))):
+    for decision in filter(None, (decided(guard, moment, run) for guard in guards_for(limits, 16_384))):
         assert 0 < len(decision.reason) <= 300
         assert "\n" not in decision.reason
 
@@ -220,9 +223,9 @@ def test_a_reason_is_one_line_with_its_numbers(moment: Moment) -> None:
     ],
 )
 def test_a_limit_that_is_off_has_no_guard(off: str, gone: type) -> None:
-    assert any(isinstance(guard, gone) for guard in guards_for(Limits()))
+    assert any(isinstance(guard, gone) for guard in guards_for(Limits(), 16_384))
     kept: dict[str, Any] = {off: None, off.replace("nudge", "stop"): None}
-    assert not any(isinstance(guard, gone) for guard in guards_for(Limits(**kept)))
+    assert not any(isinstance(guard, gone) for guard in guards_for(Limits(**kept), 16_384))
 
 
 def test_the_presets_are_those_of_the_design() -> None:
@@ -246,7 +249,13 @@ def test_the_presets_are_those_of_the_design() -> None:
 
 def test_without_guards_a_cap_of_40_steps_remains() -> None:
     assert UNGUARDED.max_steps == 40
-    assert [type(guard) for guard in guards_for(UNGUARDED)] == [MaxSteps, ToolCap, UnusableReply]
+    assert [type(guard) for guard in guards_for(UNGUARDED, 16_384)] == [
+        MaxSteps,
+        ToolCap,
+        UnusableReply,
+        ContextWindow,
+        Backstop,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_other_instructions_take_the_place_of_the_old_ones() -> None:
     conversation = play(say("x")).conversation
     model = ScriptedModel("test", [say("y")])
     agent = agent_for(model)
-    type(agent)(model, agent.toolbox, "Be long.", agent.guards).run(conversation, "Hi")
+    type(agent)(model, agent.toolbox, "Be long.").run(conversation, "Hi")
     system = [message["content"] for message in model.requests[0][0] if message["role"] == "system"]
     assert system == ["Be long."]
     assert model.requests[0][0][0]["content"] == "Be long."

@@ -120,7 +120,9 @@ def test_a_broken_guard_is_recorded_and_raised() -> None:
             raise ZeroDivisionError
 
     conversation, shelf = Conversation(), Shelf()
-    agent = Agent(ScriptedModel("test", [calls(("look", {}), ("look", {}))]), shelf.tools(), "x", [broken])
+    agent = Agent(
+        ScriptedModel("test", [calls(("look", {}), ("look", {}))]), shelf.tools(), "x", extra_guards=[broken]
+    )
     with pytest.raises(ZeroDivisionError):
         agent.run(conversation, "Hello")
     assert kinds(conversation.events) == [*OPEN, *ASK, "tool_finished", "tool_finished", *END]

@@ -15,7 +15,7 @@ RUN = """
 import json, sys
 from agent.views.conversation import Conversation
 from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.ollama import OllamaModel
 from agent.tools import FunctionTools
@@ -26,7 +26,7 @@ def peak():
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 
 kept = Limits(max_seconds=45, wrap_up=False)
-agent = Agent(OllamaModel("qwen3:4b", sys.argv[1]), FunctionTools(), "Be brief.", guards_for(kept), kept)
+agent = Agent(OllamaModel("qwen3:4b", sys.argv[1]), FunctionTools(), "Be brief.", kept)
 first = agent.run(Conversation(), "Hello")
 idle = peak()
 told = agent.run(Conversation(), "Tell me everything")

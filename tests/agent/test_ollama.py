@@ -7,8 +7,7 @@ from typing import Annotated
 
 import pytest
 
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models import Delta, ModelOptions
 from agent.models.ollama import OllamaModel, OllamaStream
@@ -54,7 +53,7 @@ def bookshop(server: OllamaServer, **limits: float) -> Agent:
 
     tools = FunctionTools(*map(Tool.of, (search_books, check_stock, add_to_cart)))
     kept = Limits(**limits)
-    return Agent(OllamaModel(MODEL, server.url, digest="known"), tools, "Sell books.", guards_for(kept), kept)
+    return Agent(OllamaModel(MODEL, server.url, digest="known"), tools, "Sell books.", kept)
 
 
 def run(wire: object, **limits: float) -> tuple[AgentResult, OllamaServer]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import store
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.models.ollama import OllamaModel
 from agent.trace import StopReason
 from agent.views.conversation import Conversation
@@ -147,7 +147,7 @@ def test_any_stream_ends_in_words_exactly_once_and_only_whole_replies_have_effec
     play, model = playing
     play.clear(*drawn)
     conversation = Conversation()
-    kept = Settings(Limits(max_seconds=10, max_steps=4))
+    kept = Settings(limits=Limits(max_seconds=10, max_steps=4))
     result = play.shop.agent(model, DEMO_CUSTOMER, conversation, kept).run(conversation, "Hello")
 
     assert len(of(conversation.events, "run_finished")) == 1

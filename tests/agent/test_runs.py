@@ -156,7 +156,7 @@ def broken(moment: Any, run: Any) -> None:
 
 def test_a_broken_run_ends_and_is_logged(archive: Archive, runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
     conversation = archive.start("1")
-    agent = Agent(ScriptedModel("test", [say("x")]), Shelf().tools(), "x", [broken])
+    agent = Agent(ScriptedModel("test", [say("x")]), Shelf().tools(), "x", extra_guards=[broken])
     with caplog.at_level(logging.ERROR, "agent.archive.runs"):
         run_id = runs.start(agent, conversation, "Hello", "m1")
         assert runs.wait(conversation.handle, 5)
@@ -170,7 +170,10 @@ def test_a_broken_run_ends_and_is_logged(archive: Archive, runs: Runs, caplog: p
 def test_a_broken_run_frees_its_conversation(archive: Archive, runs: Runs) -> None:
     conversation = archive.start("1")
     runs.start(
-        Agent(ScriptedModel("test", [say("x")]), Shelf().tools(), "x", [broken]), conversation, "Hello", "m1"
+        Agent(ScriptedModel("test", [say("x")]), Shelf().tools(), "x", extra_guards=[broken]),
+        conversation,
+        "Hello",
+        "m1",
     )
     assert runs.wait(conversation.handle, 5)
     start(runs, conversation, say("Well again."))

@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.closing import WRAPPED_UP
-from agent.limits import UNGUARDED, Limits
+from agent.guards.limits import UNGUARDED, Limits
 from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import ModelReply, Usage
+from agent.trace.stop_reasons import STOPS
 from agent.views.conversation import Conversation
 from assistant.shop_tools import ShopTools
 from tests.agent.playing import (
@@ -175,10 +175,12 @@ def test_the_programs_answer_says_when_nothing_was_changed() -> None:
 
 
 def test_an_answer_is_never_empty_even_without_guards() -> None:
-    result = Agent(ScriptedModel("test", [say("")]), Shelf().tools(), "x", []).run(Conversation(), "Hello")
+    result = Agent(ScriptedModel("test", [say("")]), Shelf().tools(), "x", UNGUARDED).run(Conversation(), "Hello")
     assert result.answer
 
 
 def test_the_stops_that_are_wrapped_up_are_those_of_the_design() -> None:
     budgets = {"max_steps", "max_tool_calls", "max_tokens", "max_input_tokens", "max_cost"}
-    assert budgets | {"repeated_call", "ping_pong", "no_new_information", "error_streak"} == WRAPPED_UP
+    assert budgets | {"repeated_call", "ping_pong", "no_new_information", "error_streak"} == {
+        reason for reason, stop in STOPS.items() if stop.wraps_up
+    }

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import pytest
 
-from agent.guards import ErrorStreak, NoNews, PingPong, guards_for
-from agent.limits import Limits
+from agent.guards.guard import AfterTool, BeforeTool, Decision, Guard, Moment
+from agent.guards.limits import Limits
+from agent.guards.stuck import ErrorStreak, NoNews, PingPong
 from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
-from agent.moments import AfterTool, BeforeTool, Decision, Guard, Moment
 from agent.tools import Arg, FunctionTools, Tool, ToolError, ToolOutcome, ToolRefusal
 from agent.trace import AnyEvent, Change, Fact, ShopChanged, ToolFinished
 from agent.views.conversation import Conversation
@@ -342,7 +342,7 @@ def test_a_run_that_goes_on_from_a_stopped_one_does_nothing_again_over_the_whole
     kept = Limits(max_steps=1, wrap_up=False)
     continues = None
     for number, line in enumerate([PUT, call("look"), PUT, PUT]):
-        agent = Agent(ScriptedModel("t", [line]), shelf.tools(), "Be brief.", guards_for(kept), kept)
+        agent = Agent(ScriptedModel("t", [line]), shelf.tools(), "Be brief.", kept)
         result = agent.run(conversation, "Go on.", continues=continues)
         assert result.stop_reason == "max_steps"
         assert result.steps == 1
@@ -391,20 +391,19 @@ def test_a_write_that_was_cut_off_is_tried_again_under_its_own_key() -> None:
 def test_a_new_policy_is_one_function_and_one_entry() -> None:
     def no_pens(moment: Moment, run: Tally) -> Decision | None:
         pens = isinstance(moment, BeforeTool) and moment.call.arguments.get("what") == "pen"
-        return Decision("no_pens", "block", 1, 0, "Not run: no pens on Sundays.") if pens else None
+        return Decision("no_pens", "nudge", 1, 0, "Not run: no pens on Sundays.") if pens else None
 
-    shelf, kept = Shelf(), Limits()
+    shelf = Shelf()
     agent = Agent(
         ScriptedModel("t", [PUT, call("put", what="ink"), DONE]),
         shelf.tools(),
         "x",
-        [no_pens, *guards_for(kept)],
-        kept,
+        extra_guards=[no_pens],
     )
     result = agent.run(Conversation(), "Hello")
     assert (result.stop_reason, dict(shelf.things)) == ("done", {"ink": 1})
-    blocked = [event for event in result.trace if event.kind == "guard_decision"]
-    assert [(event.guard, event.action) for event in blocked] == [("no_pens", "block")]
+    refused = [event for event in result.trace if event.kind == "guard_decision"]
+    assert [(event.guard, event.action) for event in refused] == [("no_pens", "nudge")]
 
 
 @pytest.mark.parametrize("guard", [PingPong(4, 5), NoNews(3, 4), ErrorStreak(2)])

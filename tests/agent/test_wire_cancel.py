@@ -7,8 +7,7 @@ from itertools import count
 import pytest
 
 from agent.cancel import Cancel
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.ollama import OllamaModel
 from agent.views.conversation import Conversation
@@ -33,7 +32,7 @@ TIMES = 20
 def stop_in(server: OllamaServer, after: str) -> tuple[float, str, float]:
     """Run, stop once the phase is reached; seconds until the server saw the client leave and until the end."""
     kept, cancel, conversation = Limits(max_seconds=20), Cancel(), Conversation()
-    agent = Agent(OllamaModel(MODEL, server.url, digest="known"), shelf(), "Be brief.", guards_for(kept), kept)
+    agent = Agent(OllamaModel(MODEL, server.url, digest="known"), shelf(), "Be brief.", kept)
     seen, left, asked = threading.Event(), len(server.disconnects), len(server.requests)
 
     def run() -> None:

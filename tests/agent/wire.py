@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import store
 from agent.cancel import Cancel
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
@@ -143,9 +142,9 @@ def play(
     with OllamaServer(steps, **server or {}) as ollama:
         model = OllamaModel(MODEL, ollama.url, first_byte_seconds=patience, stall_seconds=patience)
         if shop and not tools:
-            agent = shop.agent(model, DEMO_CUSTOMER, conversation, Settings(kept, options))
+            agent = shop.agent(model, DEMO_CUSTOMER, conversation, Settings(limits=kept, options=options))
         else:
-            agent = Agent(model, tools or shelf(), "Be brief.", guards_for(kept), kept, options)
+            agent = Agent(model, tools or shelf(), "Be brief.", kept, options)
         deltas, before = [], len(conversation.events)
         for item in agent.stream(conversation, text, cancel=cancel):
             deltas += [item] if item.kind.endswith("_delta") else []

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.tools import Arg, FunctionTools, Tool, ToolError, ToolOutcome, ToolRefusal
 from agent.views.conversation import Conversation
@@ -81,7 +80,7 @@ class Shop:
         if self.with_cart:
             made.append(Tool.of(self.view_cart))
         toolbox = FunctionTools(*(tool for tool in made if tool.name not in self.without))
-        agent = Agent(OfflineModel(), toolbox, self.instructions, guards_for(self.limits), self.limits)
+        agent = Agent(OfflineModel(), toolbox, self.instructions, self.limits)
         return agent.run(self.conversation, text)
 
     def search_books(

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import store
-from agent.limits import PRESETS, UNGUARDED, Limits
+from agent.guards.guard import name_of
+from agent.guards.limits import PRESETS, UNGUARDED, Limits
 from agent.loop.tool_call import Approval
 from agent.models.scripted import Line, ScriptedModel, say
-from agent.moments import name_of
 from agent.trace import Prices, StopReason, Usage
 from agent.trace.documents import dump_events, load_events
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
-from assistant.bookshop import Bookshop, guards_under
+from assistant.bookshop import Bookshop
 from assistant.faults import Fault
 from assistant.settings import TOOL_NAMES, Settings
 from assistant.stopping import run_ledger, stop_card
@@ -202,7 +202,7 @@ def test_the_ledger_tells_of_any_run_what_its_guards_decided(
     events = ran(shop, lines, chosen, answers).result.trace
     steps = run_ledger(shop, load_events(dump_events(events)))
     assert steps == run_ledger(shop, events)
-    names = [name_of(guard) for guard in guards_under(chosen)]
+    names = [name_of(guard) for guard in chosen.guards]
     found = {(step.step, entry.guard): entry for step in steps for entry in step.entries}
     assert all([entry.guard for entry in step.entries] == names for step in steps)
 

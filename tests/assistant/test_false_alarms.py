@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 import store
-from agent.limits import PRESETS
+from agent.guards.limits import PRESETS
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import AnyEvent
 from agent.views.conversation import Conversation
@@ -28,7 +28,9 @@ def shopping(bookshop: Bookshop, request: pytest.FixtureRequest) -> Callable[...
     def play(*lines: Line, meanwhile: dict[str, Callable[[], Any]] | None = None, **more: Any) -> list[AnyEvent]:
         limits = PRESETS[request.param].model_copy(update={"max_steps": 20, "max_tokens": None})
         conversation = Conversation()
-        agent = bookshop.agent(ScriptedModel("t", [*lines, DONE]), 1, conversation, Settings(limits, **more))
+        agent = bookshop.agent(
+            ScriptedModel("t", [*lines, DONE]), 1, conversation, Settings(limits=limits, **more)
+        )
         for event in agent.stream(conversation, "Hello"):
             if event.kind == "tool_finished" and meanwhile and event.call.id in meanwhile:
                 meanwhile[event.call.id]()

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agent.guards import guards_for
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolOutcome
@@ -36,7 +35,7 @@ def conversation(*lines: Line) -> Conversation:
 
     talk, limits = Conversation(), Limits()
     model = ScriptedModel("test", lines)
-    agent = Agent(model, FunctionTools(Tool.of(look)), "", guards_for(limits), limits)
+    agent = Agent(model, FunctionTools(Tool.of(look)), "", limits)
     agent.run(talk, "What does it cost?")
     if len(model.requests) < len(lines):
         agent.run(talk, "And again?")

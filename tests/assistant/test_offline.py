@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from tests.assistant.conftest import LIGHTHOUSE, Shop
 
 Calls = list[tuple[str, int | str]]

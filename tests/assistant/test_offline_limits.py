@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.closing import wrap_up_request
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.models import ModelOptions
 from agent.tools import Tool
 from agent.trace import ModelReply
+from agent.views.answers import wrap_up_request
 from assistant.offline import OfflineModel
 from tests.assistant.conftest import LIGHTHOUSE, Shop
 

@@ -8,20 +8,20 @@ from typing import Any, get_args
 
 import pytest
 
-from agent.guards import guards_for
-from agent.ledger import Entry
-from agent.limits import PRESETS, Limits
+from agent.guards.budgets import BACKSTOP, Backstop, Misconfigured
+from agent.guards.ledger import Entry
+from agent.guards.limits import PRESETS, Limits
 from agent.loop.agent import Agent
 from agent.loop.tool_call import Approval
-from agent.loop.turn import BACKSTOP, Misconfigured
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.trace import AnyEvent, StopReason
 from agent.trace.documents import dump_events, load_events
+from agent.trace.stop_reasons import STOPS
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
-from assistant.stopping import BECAUSE, labelled, run_ledger, share, stop_card
+from assistant.stopping import labelled, run_ledger, share, stop_card
 from lab.scripts import LIGHTHOUSE
 from tests.agent.playing import Shelf, calls, kinds, of
 
@@ -100,14 +100,14 @@ def test_of_a_call_that_waited_for_a_person_the_guards_were_asked_once_before(bo
     assert (first["max_tool_calls"].state, first["replay_writes"].state) == ("silent", "silent")
     card = stop_card(bookshop, events)
     assert card
-    assert (card.decided, card.because) == (None, BECAUSE["not_approved"])
+    assert (card.decided, card.stop_reason) == (None, "not_approved")
 
 
 def test_the_card_has_the_deciding_value_and_the_others_nearest_first(bookshop: Bookshop) -> None:
     events = events_of(bookshop, *LIGHTHOUSE, limits=Limits(max_steps=3, max_tool_calls=4, max_tokens=None))
     card = stop_card(bookshop, events)
     assert card
-    assert (card.stop_reason, card.because) == ("max_steps", "it reached the limit of steps")
+    assert (card.stop_reason, card.ending.because) == ("max_steps", "it reached the limit of steps")
     assert card.decided == Entry("max_steps", "acted", 3, 3, "stop")
     assert labelled(card.decided) == "Steps 3 of 3"
     shares = [share(entry) for entry in card.others]
@@ -138,8 +138,9 @@ def test_a_run_that_goes_on_or_is_done_has_no_card(bookshop: Bookshop, events: l
     assert stop_card(bookshop, done[:-1] if events is None else events) is None
 
 
-def test_every_stop_reason_has_words_for_the_card() -> None:
-    assert set(BECAUSE) == set(get_args(StopReason)) - {"done"}
+def test_every_stop_reason_has_its_row_in_the_order_of_the_list() -> None:
+    assert tuple(STOPS) == get_args(StopReason)
+    assert all(stop.kind and stop.because for stop in STOPS.values())
 
 
 NEW = ("moment", "elapsed_ms", "estimated_input_tokens", "call_id")
@@ -187,16 +188,11 @@ def test_an_older_trace_has_a_ledger_and_a_card_too(bookshop: Bookshop, lines: l
 # The backstop
 
 
-def without_max_steps(limit: int) -> tuple[Agent, Conversation]:
-    kept = Limits(max_steps=limit, max_tokens=None)
-    guards = [guard for guard in guards_for(kept) if getattr(guard, "name", "") != "max_steps"]
-    lines = [call("look", what=str(number)) for number in range(20)]
-    return Agent(ScriptedModel("t", lines), Shelf().tools(), "x", guards, kept), Conversation()
-
-
 @pytest.mark.parametrize("limit", [1, 3])
 def test_a_missing_guard_is_reported_two_steps_after_its_limit(limit: int) -> None:
-    agent, conversation = without_max_steps(limit)
+    kept, conversation = Limits(max_steps=None, max_tokens=None), Conversation()
+    lines = [call("look", what=str(number)) for number in range(20)]
+    agent = Agent(ScriptedModel("t", lines), Shelf().tools(), "x", kept, extra_guards=[Backstop(limit)])
     with pytest.raises(Misconfigured, match=f"took {limit + BACKSTOP} steps .* limit of {limit}"):
         agent.run(conversation, "Hello")
     result = AgentResult.of(conversation)
@@ -205,15 +201,18 @@ def test_a_missing_guard_is_reported_two_steps_after_its_limit(limit: int) -> No
     assert "bug of ours" in result.answer
 
 
-def test_with_its_guard_the_backstop_is_never_reached() -> None:
+def test_with_its_guard_the_backstop_is_the_last_one_asked_and_never_reached() -> None:
     for limits in PRESETS.values():
         lines = [call("look", what=str(number)) for number in range(20)]
-        agent = Agent(ScriptedModel("t", lines), Shelf().tools(), "x", guards_for(limits), limits)
+        agent = Agent(
+            ScriptedModel("t", lines), Shelf().tools(), "x", limits, extra_guards=[lambda moment, run: None]
+        )
+        assert agent.guards[-1] == Backstop(limits.max_steps or 0)
         assert agent.run(Conversation(), "Hello").stop_reason == "max_steps"
 
 
 def test_the_time_a_person_took_is_in_no_entry_of_the_ledger(bookshop: Bookshop) -> None:
-    conversation, settings = Conversation(), Settings(Limits(max_seconds=60), approve_above=Decimal(1))
+    conversation, settings = Conversation(), Settings(limits=Limits(max_seconds=60), approve_above=Decimal(1))
     lines = [call("add_to_cart", book_id=7), call("check_stock", book_id=7), say("There.")]
     agent = bookshop.agent(ScriptedModel("t", lines), 1, conversation, settings)
     yes = Approval(approved=True, by="test")

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from agent.limits import PRESETS, UNGUARDED, Limits
+from agent.guards.limits import PRESETS, UNGUARDED, Limits
 from agent.models import ModelOptions
+from agent.text import nth
 from agent.trace import Prices, RunFinished, Usage
 from assistant.faults import LEAK, Fault
 from assistant.settings import Settings
-from assistant.three_questions import answers, nth
+from assistant.three_questions import answers
 from assistant.worst_case import Averages, averages, worst_case
 
 PRICES = Prices(input_per_million=Decimal(2), output_per_million=Decimal(10))
@@ -89,7 +90,9 @@ def test_the_longest_run_ends_at_the_first_limit_it_meets(limits: dict[str, Any]
 
 
 def test_a_full_context_bounds_a_run_without_limits() -> None:
-    settings = Settings(limits=under().limits, options=ModelOptions(num_ctx=2_000))
+    settings = Settings(
+        limits=under().limits, options=ModelOptions(num_ctx=2_300)
+    )  # an answer needs its room, too
     worst = worst_case(settings, MEASURED)
     assert worst
     assert (worst.calls, worst.end) == (3, "context")
@@ -111,7 +114,7 @@ def test_a_cost_limit_without_a_price_bounds_nothing_and_is_no_end() -> None:
 def test_unknown_stays_unknown_but_the_limits_still_bound_it() -> None:
     cost = said(Settings())[1]
     assert "No runs measured yet" in cost
-    assert "7 model calls, 20,000 tokens and one reply, 600 seconds" in cost
+    assert "7 model calls, 600 seconds, 20,000 tokens and one reply, 20 tool calls" in cost
 
 
 def test_money_is_told_for_a_job_a_day_and_a_month() -> None:

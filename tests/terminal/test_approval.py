@@ -10,7 +10,7 @@ import pytest
 
 import store
 from agent.archive import lease
-from agent.limits import Limits
+from agent.guards.limits import Limits
 from agent.models.scripted import ScriptedModel, call
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
@@ -125,7 +125,7 @@ def test_a_run_of_the_page_that_waits_is_answered_first_and_goes_on_under_its_ow
     typing: Command, shop: Bookshop
 ) -> None:
     conversation = shop.archive.start("1")
-    kept = Settings(Limits(max_steps=1, wrap_up=False), approve_above=Decimal(1))
+    kept = Settings(limits=Limits(max_steps=1, wrap_up=False), approve_above=Decimal(1))
     agent = shop.agent(ScriptedModel("t", [call("add_to_cart", book_id=7)]), 1, conversation, kept)
     with lease(shop.archive, conversation) as run_id:
         list(agent.stream(conversation, "Add it.", run_id=run_id))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.guards.limits import LIMIT_DIALS
 from tests.ollama_server import MODEL, Body, OllamaServer, Step, reply
 from tests.terminal.conftest import Command, Outcome
 
@@ -127,3 +128,11 @@ def test_stuck_runs_are_ended_at_the_server_too(asked: Asked) -> None:
     same = [reply(calls=[("check_stock", {"book_id": 7})])]
     ended, requests = asked(*OPEN_END, "--no-wrap-up", wire=same)
     assert (ended.json["stop_reason"], len(requests), ended.json["tool_calls"]) == ("repeated_call", 4, 2)
+
+
+def test_every_limit_that_can_be_set_has_a_flag(terminal: Command) -> None:
+    told = terminal("ask", "--help").out
+    assert all(f"--{name.replace('_', '-')} " in told for name in LIMIT_DIALS)
+    ended = terminal("ask", "hello", "--model", "offline", "--json", "--error-streak", 1, "--no-replay-writes")
+    limits = ended.json["events"][0]["settings"]["limits"]
+    assert (limits["error_streak"], limits["replay_writes"], limits["wrap_up"]) == (1, False, True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.trace import StopReason
-from assistant.report import exit_status
+from agent.trace.stop_reasons import STOPS
 from tests.terminal.conftest import Command
 
 ASK = ("ask", "hello", "--model", "offline")
@@ -142,4 +142,4 @@ def test_a_refused_database_is_a_finding_of_the_doctor(terminal: Command, file: 
 
 @pytest.mark.parametrize(("reason", "status"), STATUSES.items())
 def test_each_stop_reason_has_its_exit_status(reason: StopReason, status: int) -> None:
-    assert exit_status(reason) == status
+    assert STOPS[reason].exit_status == status

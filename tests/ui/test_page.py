@@ -8,12 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import store
-from agent.limits import PRESETS
+from agent.guards.limits import PRESETS, Limits
 from assistant.bookshop import Bookshop
 from tests.ui.conftest import JOB, PAGE, handle_of, send, shown, until_idle
-from ui.limits_data import LIMIT_NAMES, OFF
 from ui.opened import OPENED
 from ui.safe import WORD_JOINER
+from ui.settings.choices import OFF, SLIDERS
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -189,13 +189,13 @@ def test_a_preset_moves_every_slider(page: AppTest, preset: str) -> None:
     (presets,) = [group for group in page.get("button_group") if group.label == "Limits"]
     presets.set_value(preset).run()
     assert not page.exception
-    for name in LIMIT_NAMES:
+    for name in Limits.model_fields.keys() & SLIDERS.keys():
         wanted = getattr(PRESETS[preset], name)
         assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
 
 
 def test_the_default_sliders_are_the_default_limits(page: AppTest) -> None:
-    for name in LIMIT_NAMES:
+    for name in Limits.model_fields.keys() & SLIDERS.keys():
         wanted = getattr(PRESETS["default"], name)
         assert page.select_slider(key=name).value == (OFF if wanted is None else wanted), name
 

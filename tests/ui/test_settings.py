@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agent.limits import PRESETS, Limits
+from agent.guards.limits import PRESETS, Limits
 from assistant.bookshop import Bookshop
 from assistant.faults import LEAK, Fault
 from assistant.settings import TOOL_NAMES
 from tests.ui.conftest import JOB, PAGE, send, shown
-from ui.limits_data import FAULT_TEXTS, LIMIT_NAMES, OFF, SLIDERS
+from ui.settings.choices import FAULT_TEXTS, OFF, SLIDERS, SWITCHES, values_of
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -43,11 +43,13 @@ def questions(at: AppTest) -> str:
 
 
 def test_every_limit_of_a_run_can_be_set_and_every_preset_is_on_the_sliders() -> None:
-    assert Limits.model_fields.keys() == LIMIT_NAMES | {"wrap_up", "replay_writes"} | NOT_OFFERED
+    assert Limits.model_fields.keys() - NOT_OFFERED == Limits.model_fields.keys() & (
+        SLIDERS.keys() | SWITCHES.keys()
+    )
     for limits in PRESETS.values():
-        for name in LIMIT_NAMES:
+        for name in Limits.model_fields.keys() & SLIDERS.keys():
             value = getattr(limits, name)
-            assert (OFF if value is None else value) in SLIDERS[name].options, name
+            assert (OFF if value is None else value) in values_of(name), name
 
 
 @pytest.mark.parametrize("tool", TOOL_NAMES)
@@ -96,7 +98,7 @@ def test_a_cost_limit_without_a_price_says_that_it_has_no_effect(page: AppTest, 
 
 def test_a_run_without_a_price_shows_no_money(page: AppTest) -> None:
     send(page, JOB)
-    (facts,) = [caption.value for caption in page.caption if "tool calls" in caption.value]
+    (facts,) = [caption.value for caption in page.caption if "tool calls ·" in caption.value]
     assert "$" not in facts
 
 

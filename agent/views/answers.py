@@ -1,46 +1,10 @@
 """What the program says when a run ends without an answer of the model, written from the trace."""
 
 from agent.trace import StopReason, ToolCall
+from agent.trace.stop_reasons import STOPS
 from agent.views.conversation import Conversation
 
-WRAPPED_UP: frozenset[StopReason] = frozenset(
-    {
-        "max_steps",
-        "max_tool_calls",
-        "max_tokens",
-        "max_input_tokens",
-        "max_cost",
-        "repeated_call",
-        "ping_pong",
-        "no_new_information",
-        "error_streak",
-    }
-)
-"""The stops after which the model is asked once more, without tools."""
-
-ANSWERLESS: frozenset[StopReason] = frozenset({"empty_answer", "model_unavailable", "model_error"})
-"""The ends where the model gave nothing usable."""
-
-_ADVICE: dict[StopReason, str] = {
-    "max_steps": "Raise the step limit, or ask for less at once.",
-    "max_tool_calls": "Raise the limit of tool calls, or ask for less at once.",
-    "max_tokens": "Raise the token limit, or start a new conversation.",
-    "max_input_tokens": "Raise the input token limit, or start a new conversation.",
-    "max_cost": "Raise the cost limit, or try a cheaper model.",
-    "max_seconds": "Raise the time limit, or try a smaller model.",
-    "repeated_call": "Ask in other words.",
-    "ping_pong": "Ask in other words, or for one thing at a time.",
-    "no_new_information": "Ask in other words, or take what was found.",
-    "error_streak": "Try again later, or ask for something else.",
-    "not_approved": "Ask again, and allow the call when you are asked.",
-    "context_window": "Start a new conversation, or enlarge the context.",
-    "cancelled": "Ask again when you like.",
-    "empty_answer": "Ask in other words, or try another model.",
-    "interrupted": "Ask again.",
-    "internal_error": "This is a bug of ours; the trace of this run shows where.",
-}
 MOST_NAMED = 5
-_LOOK = " took effect; look before you ask again"
 
 
 def wrap_up_request(why: str) -> str:
@@ -53,10 +17,9 @@ def wrap_up_request(why: str) -> str:
 
 def program_answer(conversation: Conversation, stop_reason: StopReason, why: str) -> str:
     """Tell the user what was done, what was not and why, and what to do; never empty."""
-    parts = [f"I stopped before your request was finished: {why}.", account(conversation)]
-    if stop_reason in ANSWERLESS:
-        parts[0] = f"I could not finish your request: {why}."
-    return " ".join(part for part in [*parts, _ADVICE.get(stop_reason, "")] if part)
+    stop = STOPS[stop_reason]
+    ended = "I could not finish your request" if stop.answerless else "I stopped before your request was finished"
+    return " ".join(part for part in (f"{ended}: {why}.", account(conversation), stop.advice) if part)
 
 
 def wrapped_up(conversation: Conversation, words: str) -> str:

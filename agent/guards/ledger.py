@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.moments import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Guard, Moment, name_of
+from agent.guards.guard import AfterTool, BeforeAnswer, BeforeModel, BeforeTool, Guard, Moment, name_of
 from agent.tools import Tool, prepare
 from agent.trace import AnyEvent, GuardDecision
 from agent.views.run import Tally

@@ -1,8 +1,12 @@
-"""The four moments at which guards are asked, and what they may decide."""
+"""What a guard is: the four moments at which it is asked, and what it may decide.
+
+A guard looks at the moment and at the run's tally, and keeps no state of its own. To add a policy, write one class
+or function of this shape and put its line into the list of ``agent.guards``, or give it to an agent.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from agent.tools import Tool
 from agent.trace import ModelReply, MomentName, Overtaken, StopReason, ToolCall, ToolFinished
@@ -61,16 +65,21 @@ class Decision:
     """What a guard found, with the value it looked at; ``reason`` is read by the model and by people.
 
     pass: all is well; nudge: the model reads the reason, and the call is not run, or the answer not taken; replay:
-    not run, the model reads ``result``; block: this call only; stop: the run ends with ``stop_reason``.
+    not run, the model reads ``result``; stop: the run ends with ``stop_reason``.
     """
 
     guard: str
-    action: Literal["pass", "nudge", "replay", "block", "stop"]
+    action: Literal["pass", "nudge", "replay", "stop"]
     value: float
     threshold: float
     reason: str = ""
     stop_reason: StopReason | None = None
     result: str | None = None
+
+
+def stop(reason: StopReason, value: float, threshold: float, why: str) -> Decision:
+    """End the run by the guard that is called after the reason it gives."""
+    return Decision(reason, "stop", value, threshold, why, stop_reason=reason)
 
 
 class Stop(Exception):
@@ -90,7 +99,21 @@ Guard = Callable[[Moment, Tally], Decision | None]
 """A policy: None where the moment is none of its own, else what it found."""
 
 
+class Ends(NamedTuple):
+    """How a guard can end a run: for what reason, when, and the ``most`` it lets a run take, all for people."""
+
+    reason: StopReason
+    when: str
+    most: str = ""
+
+
 def name_of(guard: Guard) -> str:
     """What a guard is called in the record."""
     name = getattr(guard, "name", None) or getattr(guard, "__name__", None)
     return str(name or type(guard).__name__)
+
+
+def ends_of(guard: Guard) -> Ends | None:
+    """How a guard can end a run, where it says so."""
+    ends: Ends | None = getattr(guard, "ends", None)
+    return ends

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agent.moments import BeforeModel, Decision, Moment
+from agent.guards.guard import BeforeModel, Decision, Ends, Moment, stop
 from agent.trace import ModelRequest, StopReason
 from agent.views.run import Tally
 from agent.views.tokens import counts_only_new
@@ -21,6 +21,10 @@ class ContextWindow:
     num_ctx: int
     name: StopReason = "context_window"
 
+    @property
+    def ends(self) -> Ends:
+        return Ends(self.name, f"its context of {self.num_ctx:,} tokens is full")
+
     def __call__(self, moment: Moment, run: Tally) -> Decision | None:  # noqa: ARG002
         if not isinstance(moment, BeforeModel) or not moment.estimate.calibrated:
             return None
@@ -28,7 +32,7 @@ class ContextWindow:
         if needed <= self.num_ctx:
             return Decision(self.name, "pass", needed, self.num_ctx)
         why = f"the conversation needs about {needed:,} tokens and the context holds {self.num_ctx:,}"
-        return Decision(self.name, "stop", needed, self.num_ctx, why, stop_reason=self.name)
+        return stop(self.name, needed, self.num_ctx, why)
 
 
 def room_for_answer(estimated_input: int, num_ctx: int, num_predict: int) -> int:
