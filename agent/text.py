@@ -1,5 +1,6 @@
 """Values from outside made fit to be sent, stored and shown."""
 
+import json
 import math
 from typing import Any
 
@@ -26,6 +27,15 @@ def clean_json(value: Any, depth: int = 0) -> Any:
             return str(value)
         case _:
             return value
+
+
+def leading_json(text: str) -> dict[str, Any]:
+    """The JSON object that a text begins with, whatever stands below it; {} where it begins with none."""
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def counted(number: float, what: str) -> str:

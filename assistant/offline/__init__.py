@@ -1,5 +1,5 @@
 """The offline stand-in: rules, not a language model, that read the request and the tools' results for real."""
 
-from assistant.offline.model import OfflineModel
+from assistant.offline.stand_in import OfflineModel
 
 __all__ = ["OfflineModel"]

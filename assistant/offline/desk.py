@@ -6,18 +6,19 @@ with the call to make; with the result in the conversation the same rule comes f
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
-from assistant.offline.history import Notes
-from assistant.offline.results import Book, Result
-from assistant.offline.words import money, whole
+from assistant.offline.notes import DECLINED, Book, Notes, Result, whole
 
 MANY = 20
-_UNSURE = re.compile(r"may still|timed out|reason of its own|there was no result|stopped by", re.I)
-_PASSING = re.compile(r"timed out|once more|try again|for the moment|temporar|busy", re.I)
-_HARMLESS = re.compile(r"nothing (?:was|has been) (?:changed|added)", re.I)
+"""Books a search is asked for where several may fit: more would be cut off a result of the usual length."""
+_UNDONE = re.compile(
+    r"^GUARD|^Not run|^There is no tool|nothing was (?:changed|added)|must be|no book with|"
+    r"out of stock|only \d+ in stock|holds at most",
+    re.I,
+)
+_PASSING = re.compile(r"timed out|once more|for the moment", re.I)
+_TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b:?")
 
 
 class Need(Exception):
@@ -29,20 +30,16 @@ class Need(Exception):
 
 
 class Trouble(Exception):
-    """A call failed for good; the message is its error. ``unsure``: it may have taken effect all the same."""
+    """A call failed for good; the message says why, in words for a customer.
 
-    def __init__(self, error: str, *, unsure: bool = False) -> None:
-        super().__init__(error.rstrip("."))
-        self.unsure = unsure
+    ``declined``: the customer said no. ``undone``: nothing was added for sure; of an add that failed in any other
+    way than one the shop knows nobody can tell.
+    """
 
-
-@dataclass(frozen=True)
-class Added:
-    """What one call put into the cart, and the total it showed."""
-
-    title: str
-    quantity: int
-    total: Decimal | None
+    def __init__(self, error: str, call: str = "add_to_cart") -> None:
+        super().__init__(_in_words(error))
+        self.declined = DECLINED in error
+        self.undone = call != "add_to_cart" or bool(_UNDONE.search(error))
 
 
 class Desk:
@@ -50,83 +47,62 @@ class Desk:
 
     def __init__(self, notes: Notes, tools: Sequence[Mapping[str, Any]]) -> None:
         self.notes = notes
-        self._arguments = dict(_described(tool) for tool in tools)
+        self._tools = {str(tool.get("function", {}).get("name")) for tool in tools}
 
     def has(self, tool: str) -> bool:
-        """Whether a tool may be called; in the wrap-up those count that were to be had before."""
-        return bool(self.notes.wrap_up) or tool in self._arguments
+        """Whether a tool may be called now."""
+        return tool in self._tools
 
-    def search(self, query: str, *, many: bool = False, why: str = "") -> Result:
-        """Search the catalog; ``many`` asks for as many books as can be read at once."""
-        arguments: dict[str, Any] = {"query": query}
-        if many:
-            most = whole(self._schema("search_books", "max_results").get("maximum"))
-            arguments["max_results"] = min(MANY, most or MANY)
-        return self._call("search_books", arguments, why or f"I look for “{query}” in the catalog.")
+    def search(self, query: str, *, many: bool = False) -> Result:
+        """Search the catalog."""
+        arguments: dict[str, Any] = {"query": query} | ({"max_results": MANY} if many else {})
+        return self._call("search_books", arguments, f"I look for “{query}” in the catalog.")
 
-    def stock(self, book_id: int) -> int:
+    def stock(self, book: Book) -> int:
         """The copies of a book in stock."""
         result = self._call(
-            "check_stock", {"book_id": book_id}, f"I look how many copies of book {book_id} there are."
+            "check_stock", {"book_id": book.id}, f"I look how many copies of {book.title} there are."
         )
         count = whole(result.data.get("in_stock"))
         if count is None:
-            raise Trouble("the answer of the stock check could not be read")
+            raise Trouble("the answer could not be read", "check_stock")
         return count
 
     def order(self, number: int) -> Result:
         """One order of the customer."""
-        text = self._schema("get_order_status", "order_id").get("type") == "string"
-        arguments = {"order_id": str(number) if text else number}
-        return self._call("get_order_status", arguments, f"I look up order O-{number}.")
+        return self._call("get_order_status", {"order_id": str(number)}, f"I look up order O-{number}.")
 
     def cart(self) -> Result:
         """The cart as it is now."""
         return self._call("view_cart", {}, "The cart can change, so I read it again.")
 
-    def add(self, book: Book, quantity: int) -> Added:
-        """Put a book into the cart."""
+    def add(self, book: Book, quantity: int) -> Result:
+        """Put copies of a book into the cart; a call that may have taken effect is never repeated."""
         arguments = {"book_id": book.id, "quantity": quantity}
-        result = self._call("add_to_cart", arguments, f"I put {book.title} into the cart.")
-        title, count = result.data.get("added"), whole(result.data.get("quantity"))
-        shown = title if isinstance(title, str) else book.title
-        return Added(shown, count or quantity, money(result.data.get("cart_total")))
+        return self._call("add_to_cart", arguments, f"I put {book.title} into the cart.")
 
     def _call(self, name: str, arguments: dict[str, Any], why: str) -> Result:
         tries = [made for made in self.notes.run if made.name == name and _same(made.arguments, arguments)]
-        worked = next((made for made in tries if made.data), None)
-        if worked:
+        if worked := next((made for made in tries if made.data), None):
             return worked
-        if not tries or (len(tries) == 1 and _may_retry(name, tries[0].error)):
-            raise Need(name, arguments, why if not tries else f"{name} failed in passing, so I try once more.")
-        said = (made.error for made in tries if not made.error.startswith("GUARD"))
-        error = next(said, f"the call of {name} was not let through")
-        raise Trouble(error, unsure=name == "add_to_cart" and doubtful(error))
-
-    def _schema(self, tool: str, argument: str) -> Mapping[str, Any]:
-        found = self._arguments.get(tool, {}).get(argument)
-        return found if isinstance(found, Mapping) else {}
-
-
-def doubtful(error: str) -> bool:
-    """Whether a failed add may have taken effect all the same."""
-    return bool(_UNSURE.search(error)) and not _HARMLESS.search(error)
-
-
-def _may_retry(name: str, error: str) -> bool:
-    # An add that may have taken effect is never repeated: the customer would get it twice.
-    return bool(_PASSING.search(error)) and not (name == "add_to_cart" and doubtful(error))
-
-
-def _described(tool: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    function = tool.get("function")
-    function = function if isinstance(function, Mapping) else {}
-    parameters = function.get("parameters")
-    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-    return str(function.get("name")), properties if isinstance(properties, Mapping) else {}
+        if not tries:
+            raise Need(name, arguments, why)
+        error = next((made.error for made in reversed(tries) if not made.error.startswith("GUARD")), "GUARD")
+        trouble = Trouble(error, name)
+        if len(tries) == 1 and trouble.undone and _PASSING.search(error):
+            raise Need(name, arguments, "That call failed in passing, so I try it once more.")
+        raise trouble
 
 
 def _same(made: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether two calls mean the same: "7" and 7 do, and a default left out or spelled out."""
+    """Whether two calls mean the same: "7" and 7 do, and a quantity left out or spelled out."""
     filled = {"quantity": 1, **made} if "quantity" in wanted else made
     return {name: str(value) for name, value in filled.items()} == {n: str(v) for n, v in wanted.items()}
+
+
+def _in_words(error: str) -> str:
+    """The first words of an error, without what only models should read: names of tools, and words of guards."""
+    if error.startswith(("GUARD", "Not run")):
+        return "the call was not let through"
+    first = re.split(r"[;.](?:\s|$)", error, maxsplit=1)[0]
+    return " ".join(_TOOL_NAME.sub(lambda name: "" if name[0].endswith(":") else "the call", first).split())

@@ -1,80 +1,69 @@
 """The offline stand-in under limits, failures, stale facts and junk: it stays honest and never breaks."""
 
+import shutil
 import threading
 import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import store
 from agent.guards.limits import Limits
+from agent.loop.tool_call import Approval
 from agent.models import ModelOptions
-from agent.tools import Tool
-from agent.trace import ModelReply
+from agent.trace import Fact, ModelReply
 from agent.views.answers import wrap_up_request
+from assistant.bookshop import Bookshop
+from assistant.faults import Fault
+from assistant.freshness import Cure, snapshot
 from assistant.offline import OfflineModel
-from tests.assistant.conftest import LIGHTHOUSE, Shop
+from assistant.offline.notes import LONGEST_REQUEST
+from lab.stale import WORDINGS
+from tests.assistant.conftest import LIGHTHOUSE, ROOMY, Visit
 
 WORDS = [*LIGHTHOUSE.split(), '"', "and", "2", "$9"]
-TOTALS = [
-    "What is my cart total now?",
-    "what's my total?",
-    "How much is in my cart?",
-    "What does my cart come to?",
-    "how much do I owe",
-    "And the total now?",
-    "Tell me the sum of my basket.",
-    "cart total?",
-    "How much would I pay right now?",
-    "what is the current total of my shopping cart, please?",
-]
+TOTAL = "What is my cart total now?"
 
 
-@pytest.mark.parametrize("question", TOTALS)
-def test_the_total_comes_from_the_last_result_in_the_history(shop: Shop, question: str) -> None:
-    shop.ask(LIGHTHOUSE)
-    shop.cart[7] = 2
-    assert shop.ask(question).answer == "Your cart total is $16.50."
-    assert shop.calls == []
+@pytest.mark.parametrize("question", [*WORDINGS, "What's in my basket?"])
+def test_the_total_comes_from_the_last_result_in_the_history(visit: Visit, question: str) -> None:
+    visit.ask(LIGHTHOUSE)
+    store.set_quantity(visit.shop.engine, 1, 7, 2, by="website")
+    assert visit.ask(question).answer == "Your cart total is $16.50."
+    assert visit.calls == []
 
 
-@pytest.mark.parametrize(
-    ("instructions", "calls", "total"),
-    [("Re-read with view_cart what can change.", ["view_cart"], "$33.00"), ("Be kind.", [], "$16.50")],
-)
-def test_the_cart_is_read_again_where_the_instructions_ask_for_it(
-    shop: Shop, instructions: str, calls: list[str], total: str
-) -> None:
-    shop.with_cart, shop.instructions = True, instructions
-    shop.ask(LIGHTHOUSE)
-    shop.cart[7] = 2
-    assert total in shop.ask("What is my cart total now?").answer
-    assert [name for name, _ in shop.calls] == calls
+def test_the_cart_is_read_again_in_each_turn_where_the_tool_is_given(visit: Visit) -> None:
+    visit.ask(LIGHTHOUSE, freshness=Cure.INSTRUCT)
+    for copies, total in ((2, "$33.00: 2 × The Quiet Orchard."), (0, "$0.00.")):
+        store.set_quantity(visit.shop.engine, 1, 7, copies, by="website")
+        assert visit.ask(TOTAL, freshness=Cure.INSTRUCT).answer == f"Your cart total is {total}"
+        assert visit.calls == [("view_cart",)]
 
 
-SNAPSHOTS = [
-    ("Fresh facts:\ncart total: $33.00", "$33.00"),
-    ("[snapshot] Cart now: 2 × The Quiet Orchard at $16.50, total $33.00", "$33.00"),
-    ("The cart total was $16.50, now $33.00.", "$33.00"),
-    ("Changed since you looked.\n- cart: total $33.00 (v15)", "$33.00"),
-    ("Cart now: empty", "$0.00"),
-]
-
-
-@pytest.mark.parametrize(("block", "total"), SNAPSHOTS)
-def test_a_snapshot_after_the_question_overtakes_the_history(shop: Shop, block: str, total: str) -> None:
-    shop.ask(LIGHTHOUSE)
-    history = shop.conversation.history.messages()
+@pytest.mark.parametrize("total", ["$33.00", "$0.00"])
+def test_a_snapshot_after_the_question_overtakes_the_history(visit: Visit, total: str) -> None:
+    visit.ask(LIGHTHOUSE)
+    told = snapshot(
+        [
+            Fact(resource="stock:7", version=8, value="3 copies"),
+            Fact(resource="cart", version=9, value=f"total {total}"),
+        ]
+    )
     asked = [
-        *history,
-        {"role": "user", "content": "What is my cart total now?"},
-        {"role": "user", "content": block},
+        *visit.conversation.history.messages(),
+        {"role": "user", "content": TOTAL},
+        {"role": "user", "content": told},
     ]
     assert reply_to(asked).text == f"Your cart total is {total}."
     again = [*asked, {"role": "assistant", "content": "Your cart total is $16.50."}]
-    correction = {"role": "user", "content": f"Your answer states an overtaken figure. {block}"}
-    assert reply_to([*again, correction]).text == f"Your cart total is {total}."
+    sent_back = {"role": "user", "content": "Your answer states what is true no more. Answer again."}
+    assert reply_to([*again, sent_back]).text == f"Your cart total is {total}."
 
 
 CUT_SHORT = [
@@ -86,81 +75,116 @@ CUT_SHORT = [
 
 
 @pytest.mark.parametrize(("steps", "words"), CUT_SHORT)
-def test_the_wrap_up_tells_what_was_done_and_what_was_not(shop: Shop, steps: int, words: list[str]) -> None:
-    shop.limits = Limits(max_steps=steps)
-    result = shop.ask(LIGHTHOUSE)
+def test_the_wrap_up_tells_what_was_done_and_what_was_not(visit: Visit, steps: int, words: list[str]) -> None:
+    result = visit.ask(LIGHTHOUSE, Limits(max_steps=steps))
     assert (result.stop_reason, result.answer_by) == ("max_steps", "model")
-    assert all(part in result.answer for part in words)
+    assert all(part in result.answer for part in words), result.answer
 
 
-def test_continue_goes_on_where_the_limit_struck(shop: Shop) -> None:
-    shop.limits = Limits(max_steps=2)
-    shop.ask(LIGHTHOUSE)
-    shop.limits = Limits(max_steps=6)
-    assert "I added The Quiet Orchard" in shop.ask("Continue").answer
-    assert [name for name, _ in shop.calls] == ["check_stock", "add_to_cart"]
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_continue_goes_on_where_the_limit_struck_and_adds_once(visit: Visit, steps: int) -> None:
+    visit.ask(LIGHTHOUSE, Limits(max_steps=steps))
+    assert "I added The Quiet Orchard" in visit.ask("Continue.").answer
+    assert len(visit.calls) == 4 - steps
+    assert visit.cart == {7: 1}
+
+
+def test_continue_without_tools_tells_what_is_known(visit: Visit) -> None:
+    visit.ask(LIGHTHOUSE, Limits(max_steps=2))
+    history = visit.conversation.history.messages()
+    reply = reply_to([*history, {"role": "user", "content": "Continue, but answer now, without tools."}])
+    assert "The Last Lighthouse is out of stock" in reply.text
+    assert "have not added" in reply.text
 
 
 FAULTS = [
-    ({"check_stock": ["warehouse service timed out"]}, [2, 2, 7, 7], "I added The Quiet Orchard"),
-    ({"check_stock": ["warehouse service timed out"] * 2}, [2, 2, 2, 7, 7], "I added The Quiet Orchard"),
-    ({"check_stock": ["warehouse service timed out"] * 9}, [2, 2, 2, 7, 7, 7], "I added The Quiet Orchard"),
-    ({"add_to_cart": ["the cart timed out and may still take effect"]}, [2, 7, 7], "may still have taken effect"),
-    (
-        {"add_to_cart": ["the shop is closed for the moment; nothing was changed"]},
-        [2, 7, 7, 7],
-        "I added The Quiet",
-    ),
-    ({"add_to_cart": ["book 7 is out of stock (0 copies)"]}, [2, 7, 7, 46], "out of stock after all"),
-    ({"search_books": ["search timed out"]}, [2, 7, 7], "I added The Quiet Orchard"),
-    ({"search_books": ["broken"]}, [], "have not added"),
+    ("check_stock", Fault.TIMEOUT, [2, 2, 7, 7], {7: 1}, "I added The Quiet Orchard"),
+    ("check_stock", Fault.ONCE, [2, 2, 7, 7], {7: 1}, "I added The Quiet Orchard"),
+    ("check_stock", Fault.FAILING, [2, 2], {}, "I could not add The Last Lighthouse"),
+    ("search_books", Fault.TIMEOUT, [2, 7, 7], {7: 1}, "I added The Quiet Orchard"),
+    ("search_books", Fault.FAILING, [], {}, "The shop could not answer"),
+    ("search_books", Fault.EMPTY, [], {}, "The shop could not answer"),
+    ("add_to_cart", Fault.TIMEOUT, [2, 7, 7], {}, "may still have taken effect"),
+    ("add_to_cart", Fault.FAILING, [2, 7, 7], {}, "may still have taken effect"),
+    ("add_to_cart", Fault.EMPTY, [2, 7, 7], {7: 1}, "may still have taken effect"),
+    ("add_to_cart", Fault.WRONG_TYPE, [2, 7, 7], {7: 1}, "I added The Quiet Orchard"),
 ]
 
 
-@pytest.mark.parametrize(("faults", "books", "words"), FAULTS)
-def test_a_failed_call_is_retried_once_or_gone_around(
-    shop: Shop, faults: dict[str, list[str]], books: list[int], words: str
+@pytest.mark.parametrize(("tool", "fault", "books", "cart", "words"), FAULTS)
+def test_a_failed_read_is_retried_once_and_an_add_that_may_have_taken_effect_never(
+    visit: Visit, tool: str, fault: Fault, books: list[int], cart: dict[int, int], words: str
 ) -> None:
-    shop.faults = {name: list(lines) for name, lines in faults.items()}
-    answer = shop.ask(LIGHTHOUSE).answer
-    assert [arguments["book_id"] for _, arguments in shop.calls if "book_id" in arguments] == books
+    answer = visit.ask(LIGHTHOUSE, faults={tool: fault}).answer
+    assert [call[1] for call in visit.calls if call[0] != "search_books"] == books
     assert words in answer
-    assert ("I added" in answer) == bool(shop.cart)
+    assert not any(name in answer for name in NAMES)
+    assert visit.cart == cart
 
 
-def test_a_guard_is_heeded_and_the_call_not_made_again(shop: Shop) -> None:
-    shop.limits = Limits(max_steps=12, repeat_nudge_at=2, repeat_stop_at=3)
-    shop.faults = {"check_stock": ["warehouse service timed out"]}
-    result = shop.ask("is The Quiet Orchard in stock?")
+def test_what_a_person_did_not_allow_is_said_and_not_tried_again(visit: Visit) -> None:
+    visit.approve = lambda request: Approval(False, "test")
+    for text in (LIGHTHOUSE, "Continue."):
+        answer = visit.ask(text, approve_above=Decimal(0)).answer
+        assert "You did not allow me to add The Quiet Orchard" in answer
+        assert visit.cart == {}
+    assert visit.calls == []
+
+
+def test_a_guard_is_heeded_and_the_call_not_made_again(visit: Visit) -> None:
+    limits = ROOMY.model_copy(update={"repeat_nudge_at": 2, "repeat_stop_at": 3})
+    result = visit.ask("is book 7 in stock?", limits, faults={"check_stock": Fault.TIMEOUT})
     assert result.stop_reason == "done"
-    assert [name for name, _ in shop.calls] == ["search_books", "check_stock"]
-    assert "warehouse service timed out" in result.answer
+    assert [each.ran for each in visit.finished] == [True, False]
+    assert "the warehouse service timed out" in result.answer
 
 
-@pytest.mark.parametrize(
-    ("missing", "words"),
-    [("add_to_cart", "no tool to put anything into a cart"), ("search_books", "no tool here to search")],
-)
-def test_what_a_missing_tool_cannot_do_is_said(shop: Shop, missing: str, words: str) -> None:
-    shop.without = (missing,)
-    assert words in shop.ask(LIGHTHOUSE).answer
-    assert shop.cart == {}
+def test_an_add_that_another_model_made_counts_when_the_stand_in_continues() -> None:
+    result = '{"added": "The Quiet Orchard", "quantity": 1, "cart_total": "16.50"}'
+    history = [
+        {"role": "user", "content": "add book 7"},
+        {"role": "assistant", "content": "", "tool_calls": [written("1", "add_to_cart", book_id="7")]},
+        {"role": "tool", "content": result, "tool_call_id": "1"},
+        {"role": "assistant", "content": "I stopped."},
+        {"role": "user", "content": "Continue."},
+    ]
+    assert [call.name for call in reply_to(history, TOOLS).tool_calls] == ["check_stock"]
+    history += [
+        {"role": "assistant", "content": "", "tool_calls": [written("2", "check_stock", book_id=7)]},
+        {
+            "role": "tool",
+            "content": '{"id": 7, "title": "The Quiet Orchard", "in_stock": 14}',
+            "tool_call_id": "2",
+        },
+    ]
+    assert "I added The Quiet Orchard" in reply_to(history, TOOLS).text
 
 
-def test_a_result_that_was_cut_is_read_as_far_as_it_goes(shop: Shop) -> None:
-    shop.limits = Limits(max_result_chars=230)
-    assert "The Last Lighthouse" in shop.ask("books by Mira Holt").answer
+def test_what_a_missing_tool_cannot_do_is_said() -> None:
+    tools = [tool for tool in TOOLS if tool["function"]["name"] == "view_cart"]
+    assert "no tool for it" in reply_to([{"role": "user", "content": LIGHTHOUSE}], tools).text
+
+
+def test_a_result_that_was_cut_is_read_as_far_as_it_goes(visit: Visit) -> None:
+    answer = visit.ask("anything by Mira Holt", ROOMY.model_copy(update={"max_result_chars": 230})).answer
+    assert "Walking the Tideline" in answer
+
+
+def test_a_long_request_in_a_long_conversation_is_read_in_no_time() -> None:
+    turn = [{"role": "user", "content": LIGHTHOUSE}, {"role": "assistant", "content": "- a (book 7)\n" * 100}]
+    began = time.process_time()
+    for text in ("add by (book 7 ", "is a ", "Add X if it ", "A the ", "how many ", "yes, please ", "under 1 "):
+        for length in (LONGEST_REQUEST, 10_000):
+            reply_to([*(turn * 30), {"role": "user", "content": (text * 1_000)[:length]}], TOOLS)
+    assert time.process_time() - began < 5
 
 
 def test_the_answer_comes_word_by_word_and_closing_ends_it_at_once() -> None:
-    stream = OfflineModel(pause=30).stream([{"role": "user", "content": "hello"}], [], ModelOptions(), None)
-    timer = threading.Timer(0.05, stream.close)
-    timer.start()
-    started, items = time.monotonic(), list(stream)
-    timer.join()
-    assert time.monotonic() - started < 5
-    assert isinstance(items[-1], ModelReply)
-    assert items[-1].incomplete
+    stream = OfflineModel(pause=3600).stream([{"role": "user", "content": "hello"}], [], ModelOptions(), None)
+    threading.Timer(0.05, stream.close).start()
+    last = list(stream)[-1]
+    assert isinstance(last, ModelReply)
+    assert last.incomplete
 
     *deltas, reply = OfflineModel().stream([{"role": "user", "content": "hello"}], [], ModelOptions(), None)
     assert isinstance(reply, ModelReply)
@@ -243,20 +267,32 @@ messages = st.lists(
 def test_no_history_makes_it_raise_or_call_what_it_was_not_given(
     history: list[dict[str, Any]], given_tools: set[str]
 ) -> None:
-    tools = [tool.schema() for tool in TOOLS if tool.name in given_tools]
+    tools = [tool for tool in TOOLS if tool["function"]["name"] in given_tools]
     reply = reply_to(history, tools)
     assert len(reply.tool_calls) <= 1
     assert {call.name for call in reply.tool_calls} <= given_tools
     assert bool(reply.text) != bool(reply.tool_calls)
 
 
+@pytest.fixture(scope="module")
+def one_shop(seed_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bookshop]:
+    path = shutil.copy(seed_file, tmp_path_factory.mktemp("strange") / "shop.db")
+    opened = Bookshop(store.open_shop(f"sqlite:///{path}"))
+    yield opened
+    opened.close()
+
+
 @settings(max_examples=100, deadline=None)
 @given(request_=st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS))))
-def test_no_request_is_too_strange(request_: str | list[str]) -> None:
-    shop = Shop()
-    result = shop.ask(request_ if isinstance(request_, str) else " ".join(request_))
+def test_no_request_is_too_strange(one_shop: Bookshop, request_: str | list[str]) -> None:
+    result = Visit(one_shop).ask(request_ if isinstance(request_, str) else " ".join(request_))
     assert result.answer
     assert result.stop_reason in ("done", "max_steps", "repeated_call")
+
+
+def written(id_: str, name: str, **arguments: Any) -> dict[str, Any]:
+    """A call as a message holds it."""
+    return {"id": id_, "function": {"name": name, "arguments": arguments}}
 
 
 def reply_to(history: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None) -> ModelReply:
@@ -266,4 +302,4 @@ def reply_to(history: list[dict[str, Any]], tools: list[dict[str, Any]] | None =
     return reply
 
 
-TOOLS = tuple(Tool.of(getattr(Shop(), name), side_effecting=name == "add_to_cart") for name in NAMES)
+TOOLS = [{"function": {"name": name}} for name in NAMES]

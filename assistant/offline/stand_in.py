@@ -9,20 +9,12 @@ from typing import Any
 
 from agent.models import Delta, Message, ModelOptions
 from agent.trace import ModelFault, ModelInfo, ModelReply, ToolCall, Usage
-from assistant.offline.choice import Unclear
 from assistant.offline.desk import Desk, Need, Trouble
-from assistant.offline.history import read
-from assistant.offline.rules import RULES
-from assistant.offline.words import shield
-from assistant.offline.wrap_up import wrap_up
+from assistant.offline.notes import Notes, Result, copies, dollars, listed, read, whole
+from assistant.offline.rules import RULES, tidy
+from assistant.offline.wishes import Unclear
 
 CHARS_PER_TOKEN = 4
-_MISSING = {
-    "search_books": "search the catalog",
-    "check_stock": "check the stock",
-    "get_order_status": "look up orders",
-    "add_to_cart": "put anything into a cart",
-}
 
 
 @dataclass(frozen=True)
@@ -66,9 +58,8 @@ class OfflineStream:
             if self._closed.wait(self._pause) if self._pause else self._closed.is_set():
                 break
             if self._deadline is not None and time.monotonic() >= self._deadline:
-                yield self._reply(
-                    said, ModelFault(stop_reason="max_seconds", message="the time limit was reached")
-                )
+                fault = ModelFault(stop_reason="max_seconds", message="the time limit was reached")
+                yield self._reply(said, fault)
                 return
             said += word
             yield Delta("text_delta", word)
@@ -80,20 +71,14 @@ class OfflineStream:
     def _reply(self, said: str, error: ModelFault | None = None) -> ModelReply:
         incomplete = error is not None or self._closed.is_set()
         calls = [] if incomplete else self._move.calls
-        written = (
-            len(said) + len(self._move.thinking) + sum(len(str(call.arguments)) + len(call.name) for call in calls)
-        )
-        usage = Usage(
-            input_tokens=self._sent // CHARS_PER_TOKEN,
-            output_tokens=max(written // CHARS_PER_TOKEN, 1),
-            estimated=True,
-        )
+        written = len(said + self._move.thinking) + sum(len(f"{call.name}{call.arguments}") for call in calls)
+        read, wrote = self._sent // CHARS_PER_TOKEN, max(written // CHARS_PER_TOKEN, 1)
         return ModelReply(
             model=self._model,
             text=said,
             thinking=self._move.thinking,
             tool_calls=calls,
-            usage=usage,
+            usage=Usage(input_tokens=read, output_tokens=wrote, estimated=True),
             done_reason=None if incomplete else "stop",
             error=error,
             incomplete=incomplete,
@@ -104,25 +89,53 @@ def next_move(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> M
     """Apply the rules to a conversation: one call, or an answer."""
     notes = read(messages)
     desk = Desk(notes, tools)
-    request = shield(notes.request)
-    for rule in RULES:
+    request = tidy(notes.request)
+    for pattern, rule in RULES:
+        if not (asked := pattern.search(request)):
+            continue
+        if isinstance(rule, str):
+            return Move(rule, "The table of rules has an answer to this.")
         name = f"Rule “{rule.__name__.replace('_', ' ')}”"
         try:
-            answer = rule(request, desk)
+            answer = rule(asked, desk)
         except Need as need:
             if notes.wrap_up or not tools:
                 return Move(wrap_up(notes), f"{name}: the run ends here, so I tell what the results show.")
-            if desk.has(need.name):
-                call = ToolCall(id="", name=need.name, arguments=need.arguments)
-                return Move(thinking=f"{name}: {need.why}", calls=[call])
-            cannot = f"I have no tool here to {_MISSING.get(need.name, 'do that')}, so I cannot do it."
-            return Move(cannot, f"{name}: the call it needs is not to be had.")
+            if not desk.has(need.name):
+                return Move(
+                    "I cannot do that: I have no tool for it here.", f"{name}: the call it needs is missing."
+                )
+            return Move("", f"{name}: {need.why}", [ToolCall(id="", name=need.name, arguments=need.arguments)])
         except Unclear as unclear:
             return Move(str(unclear), f"{name}: the customer has to say more.")
         except Trouble as trouble:
-            return Move(
-                f"The shop could not answer: “{trouble}”. Please try again later.", f"{name}: a call failed."
-            )
+            words = f"The shop could not answer: “{trouble}”. Please try again later."
+            return Move(words, f"{name}: a call failed.")
         if answer is not None:
             return Move(answer, f"{name}: nothing is left to look up, so I answer.")
-    raise AssertionError("the last rule always answers")
+    raise AssertionError("the last row always answers")
+
+
+def wrap_up(notes: Notes) -> str:
+    """What to say when a run ends before its request is done: why, what the results show, and what to do next."""
+    why = f" because {notes.wrap_up}" if notes.wrap_up else ""
+    seen = list(_seen(notes.run)) or [f"I found {book.title}." for book in notes.found[:1]]
+    return " ".join([f"I had to stop{why}.", *seen, _done(notes), "Ask me to continue, or raise the limit."])
+
+
+def _seen(run: Sequence[Result]) -> Iterator[str]:
+    for data in (result.data for result in run):
+        if (left := whole(data.get("in_stock"))) is not None:
+            yield f"{data.get('title')} is {f'in stock ({copies(left)})' if left else 'out of stock'}."
+        if "status" in data:
+            yield f"Order O-{data.get('id')} is {data['status']}."
+
+
+def _done(notes: Notes) -> str:
+    adds = [made for made in notes.run if made.name == "add_to_cart"]
+    added = [f"{made.data.get('quantity')} × {made.data['added']}" for made in adds if "added" in made.data]
+    if added:
+        return f"I added {listed(added)}; the cart total was then {dollars(notes.total)}. The rest is not done."
+    if any(not Trouble(made.error).undone for made in adds):
+        return "I tried to add a book and cannot tell whether it took effect: please look at your cart."
+    return "I have not added anything to your cart, and your request is not done."
