@@ -4,29 +4,19 @@ Beside each repair stand the wire cases (tests/agent/wire_cases.jsonl) that need
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from agent.loop.leaked_calls import Found, find_calls, whole_json
+from agent.models.markup import ECHO, LONE_END, TEMPLATE, THINKING, THOUGHT, pattern
 from agent.tools import BadArguments, Tool
 from agent.trace import ModelReply, ToolCall, Unusable
 
 Tools = Mapping[str, Tool]
 
-_TAG = r"(?:think(?:ing)?|reasoning|thought)"
-_BLOCK = re.compile(
-    rf"<(?P<tag>{_TAG})\b[^>]*>(?P<a>.*?)</(?P=tag)>|\[think\](?P<b>.*?)\[/think\]"
-    r"|<\|channel\|>(?:analysis|commentary)<\|message\|>(?P<c>.*?)(?:<\|end\|>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_LONE_END = re.compile(rf"\A(?P<a>.*)(?:</{_TAG}>|\[/think\])", re.DOTALL | re.IGNORECASE)
-_NEVER_ENDED = re.compile(rf"(?:<{_TAG}\b[^>]*>|\[think\])(?P<a>.*)\Z", re.DOTALL | re.IGNORECASE)
-_THINK_TAGS = re.compile(rf"</?{_TAG}\b[^>]*>", re.IGNORECASE)
-_MARKS = re.compile(
-    r"<tool_response>.*?(?:</tool_response>|\Z)|<\|(?:im_)?start\|>(?:assistant)?\s?|<\|channel\|>final"
-    r"|<\|[a-z_]+\|>|</?s>|(?:\s*/(?:no_)?think)+\s*$",
-    re.DOTALL,
-)
+_THOUGHT_MARKS = pattern(THOUGHT.pattern, LONE_END.pattern)
+_LONGEST_ECHO = 100
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]*")
 _ENVELOPES = ("arguments", "parameters")
 _NAMES = ("name", "function", "tool")
@@ -40,27 +30,26 @@ def read_reply(reply: ModelReply, tools: Tools) -> ModelReply:
 
 
 def split_thinking(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
-    """Move thinking out of the answer: blocks, all before a lone end tag, all after one that never ends.
+    """Move thinking out of the answer: blocks, those that never end too, and all before a lone end tag.
 
     think-tags-in-content-old-server, thinking-never-closes; the thinking-only model with thinking switched off.
     """
-    thoughts, text = [_THINK_TAGS.sub("", reply.thinking)], reply.text
-    for pattern in (_BLOCK, _LONE_END, _NEVER_ENDED):
-        thoughts += [_inside(found) for found in pattern.finditer(text)]
-        text = pattern.sub("", text)
+    thoughts = [_THOUGHT_MARKS.sub("", reply.thinking)]
+    thoughts += [found[found.lastindex or 0] for found in THINKING.finditer(reply.text)]
+    text = THINKING.sub("", reply.text)
+    for end in deque(LONE_END.finditer(text), maxlen=1):
+        thoughts.append(text[: end.start()])
+        text = text[end.end() :]
     thinking = "\n".join(thought.strip() for thought in thoughts if thought.strip()) or thoughts[0]
     if text == reply.text:
         return reply if thinking == reply.thinking else reply.model_copy(update={"thinking": thinking})
     return _repaired(reply, "thinking was mixed into the answer", thinking=thinking, text=text.strip())
 
 
-def _inside(found: re.Match[str]) -> str:
-    return next((part for name, part in found.groupdict().items() if name != "tag" and part), "")
-
-
 def drop_marks(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
     """Drop marks of the chat template that the model echoed, and text nobody can see. no-think-marker-echo"""
-    text = _MARKS.sub("", reply.text)
+    echo = ECHO.search(reply.text, max(len(reply.text) - _LONGEST_ECHO, 0))
+    text = TEMPLATE.sub("", reply.text[: echo.start()] if echo else reply.text)
     if _INVISIBLE.fullmatch(text):
         return reply.model_copy(update={"text": ""})
     return reply if text == reply.text else _repaired(reply, "control marks were dropped", text=text.strip())
@@ -116,14 +105,7 @@ def judge(reply: ModelReply, tools: Tools) -> ModelReply:  # noqa: ARG001
     return reply if usable else reply.model_copy(update={"unusable": _why_unusable(reply)})
 
 
-REPAIRS: tuple[Callable[[ModelReply, Tools], ModelReply], ...] = (
-    split_thinking,
-    drop_marks,
-    tidy_names,
-    unwrap_arguments,
-    recover_calls,
-    judge,
-)
+REPAIRS = (split_thinking, drop_marks, tidy_names, unwrap_arguments, recover_calls, judge)
 
 
 def _why_unusable(reply: ModelReply) -> Unusable:
@@ -155,14 +137,14 @@ def _is_data_of_a_call(text: str, tools: Tools) -> bool:
 def _safe_calls(found: Found, tools: Tools) -> tuple[list[ToolCall], str]:
     """The calls that may run, or none and what is wrong."""
     calls = []
-    for leak in found.calls:
-        arguments = _unwrapped(leak.name, leak.arguments, tools) or leak.arguments
-        problem = _problem(leak.name, arguments, tools)
+    for call in found.calls:
+        arguments = _unwrapped(call.name, call.arguments, tools) or call.arguments
+        problem = _problem(call.name, arguments, tools)
         if problem:
             return [], problem
-        if not found.whole and tools[leak.name].side_effecting:
-            return [], f"{leak.name} changes something, so it is not run out of a text."
-        calls.append(ToolCall(id="", name=leak.name, arguments=arguments))
+        if found.prose and tools[call.name].side_effecting:
+            return [], f"{call.name} changes something, so it is not run out of a text."
+        calls.append(call.model_copy(update={"arguments": arguments}))
     return calls, ""
 
 

@@ -4,25 +4,38 @@ import re
 from typing import Literal
 
 from agent.models import Delta
+from agent.models.markup import DIALECTS, ECHO, FENCES, LONE_END, SWITCHES, THOUGHT, of_kind, pattern
 
-THOUGHT = re.compile(r"<(?:think(?:ing)?|thought|reasoning)\b[^<>]{0,40}>|\[think\]", re.IGNORECASE)
-THOUGHT_ENDS = re.compile(r"</(?:think(?:ing)?|thought|reasoning)>|\[/think\]", re.IGNORECASE)
-LONGEST_MARK = len("</reasoning>")
 
-_MARKUP = r"</?tool_call|</?function|<\||</s>|\[TOOL_CALLS|```|~~~|\{\s*[\"'}]"
-MARKUP = re.compile(_MARKUP, re.IGNORECASE)
-"""With one of these begins what may be a call, wherever it stands: from there on nothing is drawn."""
-OPENER = re.compile(rf"{_MARKUP}|\{{|\[\s*[\[{{]", re.IGNORECASE)
-"""So it does with these where they open a text; ``[2] The Last Lighthouse`` is no data."""
-ECHO = re.compile(r"\s*/(?:no_)?think\s*", re.IGNORECASE)
-"""A switch of the template that models repeat at the end of an answer."""
-UNSURE = re.compile(
-    r"(?:<[/|a-z_]{0,10}|\[\s{0,20}[a-z_]{0,10}|`{1,2}|~{1,2}|\{\s{0,20}|\s{0,20}/[a-z_]{0,8}\s{0,20})\Z",
-    re.IGNORECASE,
-)
+def _slashed(marks: set[str]) -> set[str]:
+    """These marks, and as they begin where they close: ``<tool_call`` and ``</tool_call``."""
+    return marks | {f"{mark[0]}/{mark[1:]}" for mark in marks}
+
+
+def _any(marks: set[str]) -> str:
+    return "|".join(map(re.escape, marks))
+
+
+def _begun(marks: set[str]) -> str:
+    """A pattern for as many letters of one of these as may have come."""
+    return "|".join("(?:".join(map(re.escape, mark)) + ")?" * (len(mark) - 1) for mark in marks)
+
+
+_FIRST = {dialect.begins for dialect in DIALECTS if dialect.first}
+_HIDDEN = _slashed({dialect.begins for dialect in of_kind("call") + of_kind("template")} - _FIRST) | {*FENCES}
+_THOUGHT = _slashed({dialect.begins for dialect in of_kind("thinking")})
+_UNSURE = rf"{_begun(_HIDDEN | _THOUGHT)}|[\[{{]\s{{0,20}}|\s{{0,20}}(?:{_begun({*SWITCHES})})\s{{0,20}}"
+
+OPENER = pattern(_any(_HIDDEN | _FIRST), r"\{|\[\s*[\[{]")
+"""What opens a text like this may be a call, so nothing of it is drawn; ``[2] The Last Lighthouse`` is no data."""
+TURN = pattern(rf"(?P<end>{LONE_END.pattern})", _any(_HIDDEN), r"\{\s*[\"'}]")
+"""Up to here a text is drawn, wherever this stands: at an end of thinking it begins anew, else nothing follows."""
+UNSURE, UNSURE_OPENER = pattern(rf"(?:{_UNSURE})\Z"), pattern(rf"(?:{_UNSURE}|{_begun(_FIRST)})\Z")
 """An end that may turn out to be the beginning of any of these."""
-
-State = Literal["doubtful", "beginning", "thinking", "open", "shut"]
+SIGNS = tuple({mark[0] for mark in _HIDDEN | _THOUGHT} | {"{"})
+LONGEST_UNSURE = 60
+LONGEST_END = max(map(len, _THOUGHT)) + 1
+VISIBLE = re.compile(r"\S")
 
 
 class Curtain:
@@ -34,7 +47,8 @@ class Curtain:
     """
 
     def __init__(self, *, doubts: bool) -> None:
-        self._state: State = "doubtful" if doubts else "beginning"
+        self._state: Literal["doubtful", "beginning", "thinking", "open", "shut"]
+        self._state = "doubtful" if doubts else "beginning"
         self._held: list[str] = []
         self._tail = ""
 
@@ -45,10 +59,10 @@ class Curtain:
 
     def show(self, delta: Delta) -> list[Delta]:
         """Take the next delta; thinking that comes apart is always drawn."""
-        if delta.kind == "text_delta":
-            return self._read(delta.text)
-        self.trust()  # this server tells them apart
-        return [delta]
+        if delta.kind != "text_delta":
+            self.trust()  # this server tells them apart
+            return [delta]
+        return self._doubt(delta.text) if self._state == "doubtful" else self._read(delta.text)
 
     def end(self) -> list[Delta]:
         """What a whole reply still had to be held for and is fit to be drawn now."""
@@ -57,76 +71,63 @@ class Curtain:
             return self._read("".join(self._held)) + self.end()
         last, self._tail = self._tail, ""
         if self._state == "thinking":
-            return _thinking(last)
-        cut_mark = len(last) > 1 and last.startswith(("<", "[", "`", "~", "{"))
-        return [] if cut_mark or ECHO.fullmatch(last) else _text(last)
-
-    def _read(self, text: str) -> list[Delta]:
-        if self._state == "doubtful":
-            return self._doubt(text)
-        text, self._tail = self._tail + text, ""
-        match self._state:
-            case "beginning":
-                return self._begin(text.lstrip())
-            case "thinking":
-                return self._think(text)
-            case "open":
-                return self._speak(text)
-        return []
+            return self._drawn(last)
+        cut_mark = len(last) > 1 and last.startswith(SIGNS)
+        return [] if cut_mark or ECHO.fullmatch(last) else self._drawn(last)
 
     def _doubt(self, text: str) -> list[Delta]:
         """Hold the text until the thinking that it may be has ended; its end may be cut in two."""
         self._held.append(text)
-        opened = len(self._held) <= LONGEST_MARK and THOUGHT.match("".join(self._held).lstrip())
+        opened = len(self._held) <= LONGEST_END and THOUGHT.match("".join(self._held).lstrip())
         seen = self._tail + text
-        self._tail = seen[1 - LONGEST_MARK :]
-        if not opened and not THOUGHT_ENDS.search(seen):
+        self._tail = seen[1 - LONGEST_END :]
+        if not opened and not LONE_END.search(seen):
             return []
         self._state, self._tail = "beginning" if opened else "thinking", ""
         return self._read("".join(self._held))
 
-    def _begin(self, text: str) -> list[Delta]:
-        """Decide by the first characters what the text is."""
-        if mark := THOUGHT.match(text) or THOUGHT_ENDS.match(text):
-            self._state = "thinking" if mark.re is THOUGHT else "beginning"
-            return self._read(text[mark.end() :])
-        if OPENER.match(text):
+    def _read(self, text: str) -> list[Delta]:
+        """Draw of a text what is clear, from one mark to the next, and keep an end that is not."""
+        text, self._tail = self._tail + text, ""
+        drawn: list[Delta] = []
+        at = 0
+        while at < len(text) and self._state != "shut":
+            if self._state == "beginning":
+                at = self._begin(text, at)
+                continue
+            thinking = self._state == "thinking"
+            mark = (LONE_END if thinking else TURN).search(text, at)
+            stop = mark.start() if mark else self._keep(text, at)
+            drawn += self._drawn(text[at:stop])
+            if mark:
+                self._state = "beginning" if thinking or mark["end"] else "shut"
+            at = mark.end() if mark else len(text)
+        return drawn
+
+    def _begin(self, text: str, at: int) -> int:
+        """Decide by the first characters what comes, and say where that begins."""
+        visible = VISIBLE.search(text, at)
+        at = visible.start() if visible else len(text)
+        if OPENER.match(text, at):
             self._state = "shut"
-            return []
-        if not text or UNSURE.match(text):
-            self._tail = text
-            return []
-        self._state = "open"
-        return self._read(text)
+        elif mark := THOUGHT.match(text, at):
+            self._state = "thinking"
+            return mark.end()
+        elif mark := LONE_END.match(text, at):
+            return mark.end()
+        elif UNSURE_OPENER.match(text, at):
+            self._tail = text[at:]
+            return len(text)
+        elif visible:
+            self._state = "open"
+        return at
 
-    def _think(self, text: str) -> list[Delta]:
-        if end := THOUGHT_ENDS.search(text):
-            self._state = "beginning"
-            return _thinking(text[: end.start()]) + self._read(text[end.end() :])
-        return _thinking(self._without_end(text))
+    def _keep(self, text: str, at: int) -> int:
+        """Keep an end that may be the beginning of a mark for the next time, and say where it begins."""
+        unsure = UNSURE.search(text, max(len(text) - LONGEST_UNSURE, at))
+        stop = unsure.start() if unsure else len(text)
+        self._tail = text[stop:]
+        return stop
 
-    def _speak(self, text: str) -> list[Delta]:
-        """Draw up to the first mark; what came before an end of thinking was thought, but is drawn already."""
-        end, markup = THOUGHT_ENDS.search(text), MARKUP.search(text)
-        if end and not (markup and markup.start() < end.start()):
-            self._state = "beginning"
-            return _text(text[: end.start()]) + self._read(text[end.end() :])
-        if markup:
-            self._state = "shut"
-            return _text(text[: markup.start()])
-        return _text(self._without_end(text))
-
-    def _without_end(self, text: str) -> str:
-        """The text without an end that may be the beginning of a mark, which is kept for the next time."""
-        unsure = UNSURE.search(text, max(len(text) - 60, 0))
-        at = unsure.start() if unsure else len(text)
-        self._tail = text[at:]
-        return text[:at]
-
-
-def _text(text: str) -> list[Delta]:
-    return [Delta("text_delta", text)] if text else []
-
-
-def _thinking(text: str) -> list[Delta]:
-    return [Delta("thinking_delta", text)] if text else []
+    def _drawn(self, text: str) -> list[Delta]:
+        return [Delta("thinking_delta" if self._state == "thinking" else "text_delta", text)] if text else []
