@@ -33,7 +33,7 @@ format: $(READY) ## put the code in order
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
 bench: $(READY) ## measure speed and memory, as ratios against a baseline in the same run
-	@$(BIN)/python -m lab.bench $(ARGS)
+	@$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove what the targets made
 	@rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 DEEPEST = 30
@@ -52,3 +53,8 @@ def nth(number: int) -> str:
 def written(number: float) -> str:
     """A number as people write it: "20,000", "1,060,706", "0.5"."""
     return f"{number:,.15g}"
+
+
+def arguments_text(arguments: Mapping[str, Any]) -> str:
+    """Arguments as a call is written: ``book_id=7, quantity=1``."""
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())

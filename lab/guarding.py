@@ -1,22 +1,28 @@
 """The experiment of the guards: each misbehaving model with guards on and off, through the loop as it is."""
 
+from __future__ import annotations
+
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import store
 from agent.archive import run_turn
 from agent.guards.limits import PRESETS, UNGUARDED
 from agent.models import ModelOptions
 from agent.trace import StopReason
+from agent.views.frames import Columns, frame
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings
 from lab.misbehaving import Misbehaver
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Guards = Literal["on", "off"]
 WIDE = ModelOptions(num_ctx=2_000_000)
@@ -48,7 +54,34 @@ class Row:
 
     def json(self) -> dict[str, Any]:
         """The row in the shape of the contract; money is decimal text."""
-        return asdict(self) | {"cost_usd": None if self.cost_usd is None else str(self.cost_usd)}
+        return vars(self) | {"cost_usd": None if self.cost_usd is None else str(self.cost_usd)}
+
+
+COLUMNS: Columns = {
+    "model": ("string", "the model that misbehaves"),
+    "guards": ("string", "on or off"),
+    "model_calls": ("Int64", "model calls, the wrap-up among them"),
+    "tool_calls": ("Int64", "calls that ran"),
+    "input_tokens": ("Int64", "input tokens, estimated: scripts have no tokenizer"),
+    "output_tokens": ("Int64", "output tokens, estimated"),
+    "cost_usd": ("Float64", "dollars at a made-up price"),
+    "effects": ("Int64", "writes that reached the cart"),
+    "stop_reason": ("string", "why the run ended"),
+    "guard": ("string", "the guard that ended it; missing if none did"),
+    "nudges": ("Int64", "hints that guards gave the model"),
+    "answer": ("string", "what the user reads"),
+    "run_id": ("string", "the run"),
+}
+"""The columns of the experiment's results."""
+
+
+def results(rows: Iterable[Row]) -> DataFrame:
+    """The rows as a DataFrame, as ``COLUMNS`` documents it."""
+    return frame(COLUMNS, (vars(row) | {"cost_usd": _dollars(row.cost_usd)} for row in rows))
+
+
+def _dollars(cost: Decimal | None) -> float | None:
+    return None if cost is None else float(cost)
 
 
 def compare(shop: Bookshop, models: Sequence[Misbehaver], modes: Sequence[Guards]) -> Iterator[Row]:

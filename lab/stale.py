@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from sqlalchemy import Engine
 
@@ -11,7 +11,6 @@ from agent.archive import Archive, run_turn
 from agent.guards.limits import Limits
 from agent.models import ChatModel
 from agent.trace import Fact
-from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
@@ -37,7 +36,10 @@ WORDINGS = (
 )
 """Ten ways to ask for something that the change has made another."""
 
-Class = Literal["fresh", "stale", "hedged", "none"]
+Outcome = Literal["fresh", "stale", "hedged", "none"]
+Handling = Literal["untouched", "regenerated", "corrected"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+HANDLINGS: tuple[Handling, ...] = get_args(Handling)
 Change = Callable[[Engine], object]
 
 CHANGES: Mapping[str, Change] = {
@@ -63,12 +65,12 @@ class Trial:
     change: str
     question: str
     answer: str
-    outcome: Class
+    outcome: Outcome
     calls: int
     tokens: int
     seconds: float
     prefix_lost: int
-    handling: Literal["untouched", "regenerated", "corrected"]
+    handling: Handling
     run_id: str
 
     @property
@@ -123,37 +125,24 @@ def _try(archive: Archive, copy: Bookshop, model: ChatModel, cure: Cure, change:
     if change != NO_CHANGE:
         CHANGES[change](copy.engine)
     result = turn(question)
-    return _read(result, conversation, cure, change, question, before, watch.now("cart"))
-
-
-def _read(
-    result: AgentResult,
-    conversation: Conversation,
-    cure: Cure,
-    change: str,
-    question: str,
-    before: Fact,
-    now: Fact,
-) -> Trial:
     actions = {event.action for event in result.trace if event.kind == "guard_decision"}
     requests = [event for event in result.trace if event.kind == "model_request"]
-    usage = result.usage
     return Trial(
         cure=cure,
         change=change,
         question=question,
         answer=result.answer,
-        outcome="fresh" if "correct" in actions else classify(result.answer, before, now),
+        outcome="fresh" if "correct" in actions else classify(result.answer, before, watch.now("cart")),
         calls=result.model_calls + result.tool_calls,
-        tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0),
+        tokens=(result.usage.input_tokens or 0) + (result.usage.output_tokens or 0),
         seconds=result.seconds or 0.0,
         prefix_lost=sum(not request.prefix_kept for request in requests),
         handling="corrected" if "correct" in actions else "regenerated" if "nudge" in actions else "untouched",
-        run_id=conversation.run.run_id,
+        run_id=result.run_id,
     )
 
 
-def classify(answer: str, before: Fact, now: Fact) -> Class:
+def classify(answer: str, before: Fact, now: Fact) -> Outcome:
     """Whether an answer gives the total of now, an overtaken one as if it were now, a warning, or no total.
 
     One that gives both without saying which holds is stale.

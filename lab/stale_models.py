@@ -51,7 +51,7 @@ def model_for(trial: int) -> ScriptedModel:
     """The model of a trial, in a fixed order, new."""
     plays = [play for play, share in SHARES for _ in range(share)]
     play = plays[trial % len(plays)]
-    return ScriptedModel(play.__name__, play, DEMO_PRICES)  # type: ignore[attr-defined]
+    return ScriptedModel(play.__name__, play, DEMO_PRICES)
 
 
 def remembers_model() -> ScriptedModel:
@@ -61,7 +61,7 @@ def remembers_model() -> ScriptedModel:
 
 def _first_turn(asked: Asked) -> Line:
     adds = [call("add_to_cart", book_id=FIRST_BOOK), call("add_to_cart", book_id=SECOND_BOOK)]
-    done = sum(message["role"] == "tool" for message in asked.messages)
+    done = len([message for message in asked.messages if message["role"] == "tool"])
     if done < len(adds):
         return adds[done]
     return say(f"Both books are in your cart. Your cart total is {_last_total(asked.messages, blocks=False)[0]}.")

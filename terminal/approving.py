@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.loop.tool_call import Approval
+from agent.text import arguments_text
 from agent.tools import BadArguments, Tool
 from agent.trace import ApprovalRequested
-from terminal.printing import arguments_text
 from terminal.shell import BY, err
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -10,10 +11,13 @@ from rich.text import Text
 import store
 from agent.archive import RunSummary
 from agent.models import Delta
-from agent.text import written
+from agent.text import arguments_text, written
 from agent.trace import AnyEvent, ModelReply
 from assistant.doctor import Finding
 from assistant.stopping import StopCard, labelled
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 SHOWN_CHARS = 160
 NEAREST = 5
@@ -125,6 +129,14 @@ def draw_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     console.print(table)
 
 
+def draw_frame(console: Console, frame: "DataFrame", title: str | None = None) -> None:
+    """Print a frame as a table with the names of its columns as heads; what is unknown is a question mark."""
+    table = Table(*frame.columns, title=title, title_justify="left", box=None, pad_edge=False)
+    for row in frame.astype(object).where(frame.notna(), "?").itertuples(index=False):
+        table.add_row(*(Text(str(cell)) for cell in row))
+    console.print(table)
+
+
 def draw_stop_card(console: Console, card: StopCard, session: str) -> None:
     """Print why a run stopped, how near the other limits were, and the ways on."""
     against = f" ({labelled(card.decided)})" if card.decided else ""
@@ -143,11 +155,6 @@ def draw_findings(console: Console, findings: Sequence[Finding]) -> None:
         mark = Text("ok", style="green") if finding.ok else Text("!", style="bold yellow")
         table.add_row(mark, finding.what, Text(finding.found), Text(finding.advice))
     console.print(table, soft_wrap=False)
-
-
-def arguments_text(arguments: dict[str, object]) -> str:
-    """Arguments as a call is written."""
-    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
 def short(text: str, limit: int = SHOWN_CHARS) -> str:

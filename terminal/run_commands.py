@@ -1,12 +1,14 @@
-"""Stored runs: listed, and shown event by event."""
+"""Stored runs: listed, shown event by event, and exported."""
 
-from typing import Annotated
+import sys
+from typing import Annotated, Literal
 
 import typer
 
 import store
 from agent.trace import AnyEvent
 from agent.trace.documents import dump_events
+from agent.views.frames import FRAMES
 from assistant.report import run_json
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER
 from terminal.flags import AsJson, Customer, Database
@@ -14,6 +16,8 @@ from terminal.printing import draw_events, draw_runs
 from terminal.shell import out, print_json, shop_at
 
 runs = typer.Typer(help="Stored runs.", no_args_is_help=True)
+
+Run = Annotated[str, typer.Argument(metavar="RUN", help="As listed.")]
 
 
 @runs.command("list")
@@ -34,20 +38,36 @@ def runs_list(
 
 @runs.command("export")
 def runs_export(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="As listed.")],
+    run_id: Run,
+    form: Annotated[
+        Literal["json", "csv", "parquet"], typer.Option("--format", help="The whole trace, or a table of it.")
+    ] = "json",
+    frame: Annotated[
+        Literal["steps", "calls", "decisions", "runs"] | None,
+        typer.Option(help="What a row of the table is; steps if nothing is said.", show_default=False),
+    ] = None,
     customer: Customer = DEMO_CUSTOMER,
     database: Database = None,
 ) -> None:
-    """Print a run with every event as one JSON document."""
-    typer.echo(dump_events(_events(run_id, customer, database)))
+    """Print a run: all its events as one JSON document, or a table of its steps, calls, decisions or sums."""
+    if form == "json" and frame:
+        raise typer.BadParameter("--frame goes with --format csv or parquet; json is the whole trace")
+    if form == "parquet" and sys.stdout.isatty():
+        raise typer.BadParameter("parquet is no text for a terminal; send it to a file: > run.parquet")
+    events = _events(run_id, customer, database)
+    if form == "json":
+        typer.echo(dump_events(events))
+        return
+    table = FRAMES[frame or "steps"](events)
+    if form == "csv":
+        typer.echo(table.to_csv(index=False), nl=False)
+    else:
+        sys.stdout.buffer.write(table.to_parquet(index=False))
 
 
 @runs.command("show")
 def runs_show(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="As listed.")],
-    customer: Customer = DEMO_CUSTOMER,
-    database: Database = None,
-    as_json: AsJson = False,
+    run_id: Run, customer: Customer = DEMO_CUSTOMER, database: Database = None, as_json: AsJson = False
 ) -> None:
     """Show a run event by event."""
     events = _events(run_id, customer, database)

@@ -3,8 +3,8 @@
 import pytest
 
 from assistant.bookshop import Bookshop
-from lab.bench_candidates import JOBS, Job, OurLoop
-from lab.bench_loop import played
+from bench.figures import Figure, results, table
+from bench.loop_speed import JOBS, Job, OurLoop, played
 from tests.ollama_server import OllamaServer
 
 
@@ -14,3 +14,21 @@ def test_a_job_takes_all_its_steps(bookshop: Bookshop, job: Job, guarded: bool) 
     with OllamaServer(played) as server:
         OurLoop(bookshop, server.url, guarded=guarded)(job)
         assert len(server.requests) == job.steps
+
+
+def test_a_target_is_of_the_ratio_or_of_ours_and_no_target_is_neither_met_nor_missed() -> None:
+    found = results(
+        [
+            Figure("loop", "ms", 3.0, 2.0, 1.6),
+            Figure("tick", "ms", 12.0, 100.0, 10.0, of="ours"),
+            Figure("statements", "", 4.5),
+        ]
+    )
+    assert found["ratio"].isna().tolist() == [False, False, True]
+    assert [str(met) for met in found["met"]] == ["True", "False", "<NA>"]
+    assert [line.split() for line in table(found).splitlines()] == [
+        ["what", "unit", "ours", "baseline", "ratio", "target", "met"],
+        ["loop", "ms", "3", "2", "1.5", "≤", "1.6x", "yes"],
+        ["tick", "ms", "12", "100", "0.12", "≤", "10", "ms", "no"],
+        ["statements", "4.5", "–", "–", "–", "–"],
+    ]

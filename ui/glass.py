@@ -7,13 +7,14 @@ from agent.archive import Snapshot
 from agent.trace import AnyEvent, RunStarted
 from agent.views.conversation import Conversation
 from assistant.report import cart_json
-from ui.cart_panel import draw_cart
-from ui.guards import draw_guards
+from ui.guard_table import draw_guards
+from ui.kept import kept
 from ui.other_channel import draw_other_channel
+from ui.panels.cart_box import draw_cart
+from ui.panels.timeline import draw_trace
+from ui.panels.token_chart import draw_token_chart, token_chart
 from ui.safe import plain, safe_label
 from ui.settings.choices import current_settings, faults_text
-from ui.token_chart import draw_token_chart
-from ui.trace_panel import draw_trace
 from ui.visit import Visit
 
 TICK_SECONDS = 1.0
@@ -42,7 +43,8 @@ def draw_glass(visit: Visit, *, live: bool) -> None:
             draw_guards(visit.shop, events, key)
         with st.container(border=True):
             st.header("Tokens")
-            draw_token_chart(events, limit, f"tokens-{key}")
+            chart = kept("tokens", (key, len(events), limit), lambda: token_chart(events, limit))
+            draw_token_chart(chart, f"tokens-{key}")
         visit.say_notice()
 
     tick()
@@ -61,7 +63,7 @@ def _shown_run(visit: Visit, now: Snapshot | None) -> list[AnyEvent]:
         newest_first = list(questions)[::-1]
         # Under a new key with every run, so that a new run is shown and not the one looked at before.
         key = f"shown-run-{len(questions)}"
-        chosen = st.selectbox("Turn", newest_first, format_func=questions.get, key=key)
+        chosen = st.selectbox("Turn", newest_first, format_func=questions.__getitem__, key=key)
     return conversation.run_events(chosen)
 
 

@@ -10,11 +10,11 @@ from agent.models.ollama_state import ModelCard
 from assistant.models import OFFLINE, Choice
 from assistant.settings import PREFERRED_MODEL
 from ui.opened import LOOK_AGAIN_SECONDS, OPENED
+from ui.panels.timings import spoken
 from ui.pulls import Pull, WarmUp
 from ui.safe import plain, safe_label
 from ui.settings.choices import current_settings
 from ui.settings.sidebar import draw_setting
-from ui.timings import spoken
 
 TICK_SECONDS = 0.5
 SHOWN_DIGEST = 12

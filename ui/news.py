@@ -9,7 +9,7 @@ from agent.archive import Snapshot
 from agent.views.conversation import Conversation
 from agent.views.knowledge import Knowledge
 from assistant.shop_facts import ShopWatch
-from ui.pending_panel import draw_pending
+from ui.panels.timeline import draw_pending
 from ui.visit import Visit
 
 NEWS_SECONDS = 1.0

@@ -11,7 +11,7 @@ from agent.models.ollama_loaded import warm_up
 from agent.models.ollama_pull import PullProgress, pull
 from agent.models.ollama_state import ModelCard, ServerState, describe, find_server
 from assistant.bookshop import Bookshop, open_bookshop
-from ui.experiments import Experiments
+from ui.lab.experiments import Experiments
 from ui.pulls import Pulls, WarmUps
 
 T = TypeVar("T")

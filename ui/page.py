@@ -11,7 +11,7 @@ from ui.caveats import caveats_of
 from ui.chat import draw_coming, draw_elsewhere, draw_history
 from ui.conversations import draw_conversations
 from ui.glass import draw_glass
-from ui.lab_page import draw_lab
+from ui.lab.lab_page import draw_lab
 from ui.model_panel import draw_models
 from ui.news import draw_live_news, draw_news
 from ui.opened import OPENED

@@ -13,7 +13,7 @@ from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import ANSWER_NOW, CONTINUE, Settings
 from assistant.stopping import StopCard, figures, label_of, share, stop_card
-from ui.approval_panel import draw_approval
+from ui.panels.approval import draw_approval
 from ui.stop_panel import Nearness, WaysOn, draw_stop
 from ui.visit import Visit
 

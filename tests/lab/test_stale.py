@@ -1,15 +1,17 @@
 """The experiment on stale facts: its plan, its classes, its scripts, and the rates they imply."""
 
+import json
+from typing import Any
+
 import pytest
 
 from agent.trace import Fact
 from assistant.bookshop import Bookshop
 from assistant.freshness import Cure
 from assistant.settings import LAB_OWNER
-from lab.intervals import wilson
 from lab.stale import CHANGES, NO_CHANGE, WORDINGS, Trial, classify, plan, try_cures
 from lab.stale_models import SHARES, model_for
-from lab.stale_rows import CureRow, examples_of, rows_of
+from lab.stale_rates import examples_of, handled, rates, rates_json, shown, wilson
 
 THEN, NOW = (
     Fact(resource="cart", version=1, value="total $16.50"),
@@ -69,39 +71,59 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
     return found
 
 
-def row(trials: list[Trial], cure: Cure, *, changed: bool) -> CureRow:
-    return next(one for one in rows_of(trials) if one.cure is cure and one.changed is changed)
+def row(trials: list[Trial], cure: Cure, *, changed: bool) -> dict[str, Any]:
+    return next(one for one in rates_json(rates(trials)) if (one["cure"], one["changed"]) == (cure, changed))
 
 
 def test_verify_leaves_no_stale_answer_of_a_hundred_and_hedges_none(trials: list[Trial]) -> None:
     after, control = (row(trials, Cure.VERIFY, changed=changed) for changed in (True, False))
-    assert (len(after.trials), after.count("stale"), after.count("fresh")) == (100, 0, 100)
-    assert (len(control.trials), control.count("hedged"), control.count("fresh")) == (100, 0, 100)
+    assert (after["trials"], after["stale"], after["fresh"]) == (100, 0, 100)
+    assert (control["trials"], control["hedged"], control["fresh"]) == (100, 0, 100)
 
 
 def test_verify_reports_how_answers_were_handled_as_the_scripts_imply(trials: list[Trial]) -> None:
-    told = row(trials, Cure.VERIFY, changed=True).json()
+    told = row(trials, Cure.VERIFY, changed=True)
     shares = dict(zip(("untouched", "regenerated", "corrected"), (share for _, share in SHARES), strict=True))
     assert {name: told[name] for name in shares} == {name: share * 5 for name, share in shares.items()}
+    assert handled(rates(trials)).endswith("60 untouched, 25 regenerated, 15 corrected.")
 
 
 def test_history_is_as_stale_as_its_scripts_imply(trials: list[Trial]) -> None:
-    assert row(trials, Cure.HISTORY, changed=True).count("stale") == 100
+    assert row(trials, Cure.HISTORY, changed=True)["stale"] == 100
     deaf = sum(share for _, share in SHARES[1:]) * 5
-    assert row(trials, Cure.SNAPSHOT, changed=True).count("stale") == deaf
+    assert row(trials, Cure.SNAPSHOT, changed=True)["stale"] == deaf
 
 
 @pytest.mark.parametrize("cure", [Cure.HISTORY, Cure.SNAPSHOT, Cure.VERIFY])
 def test_where_nothing_changed_a_cure_adds_no_call_and_no_token(trials: list[Trial], cure: Cure) -> None:
-    told = row(trials, cure, changed=False).json()
+    told = row(trials, cure, changed=False)
     assert (told["added_calls"], told["added_tokens"], told["prefix_lost"]) == (0, 0, 0)
 
 
 def test_the_other_cures_report_what_they_add(bookshop: Bookshop) -> None:
     found = list(try_cures(bookshop, model_for, 1, (Cure.HISTORY, Cure.INSTRUCT, Cure.STAMP)))
-    instruct = row(found, Cure.INSTRUCT, changed=False).json()
-    stamp = row(found, Cure.STAMP, changed=True).json()
+    instruct = row(found, Cure.INSTRUCT, changed=False)
+    stamp = row(found, Cure.STAMP, changed=True)
     assert instruct["added_calls"] > 1
     assert instruct["added_tokens"] > 0
     assert (stamp["added_calls"], stamp["prefix_lost"]) == (0, 50)
     assert stamp["added_tokens"] > 0
+
+
+def test_a_row_for_other_programs_has_its_rates_with_their_intervals(trials: list[Trial]) -> None:
+    told = row(trials, Cure.SNAPSHOT, changed=True)
+    assert set(told) == {
+        *("cure", "changed", "trials", "fresh", "stale", "hedged", "none", "rates", "calls", "tokens", "seconds"),
+        *("added_calls", "added_tokens", "added_prefix_lost", "prefix_lost"),
+        *("untouched", "regenerated", "corrected"),
+    }
+    assert set(told["rates"]) == {"fresh", "stale", "hedged"}
+    assert told["rates"]["stale"] == {"rate": told["stale"] / 100, "interval_95": list(wilson(told["stale"], 100))}
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_an_experiment_that_was_stopped_early_sums_up_what_it_has(trials: list[Trial]) -> None:
+    (only,) = rates_json(rates(trials[:1]))
+    assert (only["cure"], only["trials"], only["added_calls"]) == ("history", 1, 0)
+    assert handled(rates(trials[:1])) == ""
+    assert [len(table) for table in shown(rates(trials)).values()] == [3, 3]

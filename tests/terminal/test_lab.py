@@ -1,5 +1,7 @@
 """``bookshop lab``: misbehaving models with guards and without; every figure is that of a run one can open."""
 
+import csv
+import io
 import json
 from typing import Any
 
@@ -126,6 +128,38 @@ def test_in_words_the_table_and_what_the_user_reads_are_shown(terminal: Command)
     ):
         assert word in ended.out
     assert not [leak for leak in LEAKS if leak in ended.out + ended.err]
+
+
+def test_the_same_rows_are_told_as_json_and_as_csv(terminal: Command) -> None:
+    told = terminal("lab", "hoarder", "listener", "--format", "csv")
+    assert (told.status, told.err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(told.out)))
+    assert set(rows[0]) == ROW
+    for row, same in zip(
+        rows, terminal("lab", "hoarder", "listener", "--format", "json").json["rows"], strict=True
+    ):
+        same["cost_usd"] = float(same["cost_usd"])
+        changed = {name: "" if value is None else str(value) for name, value in same.items() if name != "run_id"}
+        assert row == changed | {"run_id": row["run_id"]}
+    assert {row["guard"] for row in rows if row["stop_reason"] == "done"} == {""}
+
+
+def test_the_rates_of_the_cures_are_told_as_csv(terminal: Command) -> None:
+    told = terminal("lab", "stale", "--rounds", "1", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(told.out)))
+    assert [(row["cure"], row["changed"]) for row in rows] == [
+        (cure, changed)
+        for changed in ("True", "False")
+        for cure in ("history", "instruct", "stamp", "snapshot", "verify")
+    ]
+    assert (rows[0]["stale"], rows[0]["stale_rate"]) == ("50", "1.0")
+
+
+@pytest.mark.parametrize("words", [("--json", "--format", "csv"), ("--format", "parquet")])
+def test_a_form_that_does_not_fit_is_refused_in_one_line(terminal: Command, words: tuple[str, ...]) -> None:
+    ended = terminal("lab", "mute", *words)
+    assert ended.status == 2
+    assert "format" in ended.complaint
 
 
 @pytest.mark.parametrize("words", [("nobody",), ("stubborn", "nobody"), ("stubborn", "--guards", "maybe"), ("",)])

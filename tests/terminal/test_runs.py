@@ -1,10 +1,16 @@
 """``bookshop runs``: what was kept of the runs."""
 
+import csv
 import io
+import json
 from datetime import datetime
 
+import pandas
 import pytest
 
+from agent.views.frames import COLUMNS
+from cli import app
+from terminal.shell import run_program
 from tests.terminal.conftest import JOB, Command
 
 RUN = {"run_id", "session_id", "started", "model", "text", "stop_reason", "answer", "steps"}
@@ -54,6 +60,66 @@ def test_a_guard_that_acted_is_shown(terminal: Command) -> None:
     shown = terminal("runs", "show", told["run_id"]).out
     assert "guard max_steps: stop at 2 of 2" in shown
     assert "wrap-up" in shown
+
+
+def test_a_run_is_exported_whole_as_json(terminal: Command) -> None:
+    told = terminal("ask", JOB, "--model", "offline", "--json").json
+    for words in ((), ("--format", "json")):
+        assert terminal("runs", "export", told["run_id"], *words).json == {"version": 1, "events": told["events"]}
+
+
+@pytest.mark.parametrize(("frame", "rows"), [(None, 5), ("steps", 5), ("calls", 4), ("decisions", 0), ("runs", 1)])
+def test_a_run_is_exported_as_a_table_in_csv_and_parquet(
+    capsysbinary: pytest.CaptureFixture[bytes], frame: str | None, rows: int
+) -> None:
+    run_program(app, ["ask", JOB, "--model", "offline", "--json"])
+    run_id = json.loads(capsysbinary.readouterr().out)["run_id"]
+    words = ["runs", "export", run_id, *(("--frame", frame) if frame else ())]
+    columns = COLUMNS[frame or "steps"]
+
+    assert run_program(app, [*words, "--format", "csv"]) == 0
+    told = list(csv.reader(io.StringIO(capsysbinary.readouterr().out.decode())))
+    assert told[0] == list(columns)
+    assert [row[0] for row in told[1:]] == [run_id] * rows
+
+    assert run_program(app, [*words, "--format", "parquet"]) == 0
+    table = pandas.read_parquet(io.BytesIO(capsysbinary.readouterr().out))
+    assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {
+        name: dtype for name, (dtype, _) in columns.items()
+    }
+    assert len(table) == rows
+    assert [
+        ["" if pandas.isna(cell) else str(cell) for cell in row] for row in table.itertuples(index=False)
+    ] == told[1:]
+
+
+def test_what_is_unknown_is_an_empty_cell(terminal: Command) -> None:
+    told = terminal("ask", "hello", "--model", "offline", "--json").json
+    (row,) = csv.DictReader(io.StringIO(terminal("runs", "export", told["run_id"], "--format", "csv").out))
+    assert (row["cost"], row["load_s"], row["tools_s"], row["stop"]) == ("", "", "", "done")
+    assert int(row["input"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--frame", "steps"), "--format csv or parquet"),
+        (("--format", "json", "--frame", "runs"), "--format csv or parquet"),
+        (("--format", "xml"), "parquet"),
+        (("--format", "csv", "--frame", "events"), "decisions"),
+    ],
+)
+def test_an_export_that_is_not_there_is_refused(terminal: Command, words: tuple[str, ...], said: str) -> None:
+    ended = terminal("runs", "export", "any", *words)
+    assert ended.status == 2
+    assert said in ended.complaint
+
+
+def test_parquet_is_not_written_to_a_terminal(terminal: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    ended = terminal("runs", "export", "any", "--format", "parquet")
+    assert ended.status == 2
+    assert "send it to a file" in ended.complaint
 
 
 @pytest.mark.parametrize("run_id", ["nothing", "", "0", "' OR 1=1 --"])

@@ -84,6 +84,14 @@ def until_idle(at: AppTest) -> None:
     assert not at.exception
 
 
+def open_steps(at: AppTest) -> None:
+    """Open every step, as a click on each would."""
+    for box in at.expander:
+        if box.label.startswith("Step "):
+            at.session_state[box.proto.id.split("-", 2)[2]] = True
+    at.run()
+
+
 def shown(at: AppTest) -> str:
     """All text of the page's main part, as Markdown."""
     kinds = ("markdown", "caption", "warning", "info", "error", "code", "text", "subheader", "title")

@@ -3,7 +3,7 @@
 import pytest
 import streamlit as st
 
-from ui.cart_panel import _set_copies
+from ui.panels.cart_box import _set_copies
 
 LINE = {"book_id": 7, "title": "The Quiet Orchard", "quantity": 1, "price": "16.50", "line_total": "16.50"}
 

@@ -9,7 +9,7 @@ import store
 from agent.models.scripted import Asked, Line, ScriptedModel, call, say
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
-from tests.ui.conftest import JOB, PAGE, handle_of, send, shown, until_idle
+from tests.ui.conftest import JOB, PAGE, handle_of, open_steps, send, shown, until_idle
 from ui.caveat_panel import faded
 
 pytestmark = pytest.mark.usefixtures("surroundings")
@@ -69,6 +69,7 @@ def test_a_change_is_pending_until_the_model_hears_of_it(page: AppTest, shop: Bo
     assert "cart v1 → v2: 2 × The Quiet Orchard (by website" in pending
     send(page, TOTAL)
     assert [info.value for info in page.info if "Pending" in info.value] == []
+    open_steps(page)
     assert any("The shop changed: cart v1 → v2" in info.value for info in page.info)  # in the trace
 
 

@@ -11,13 +11,13 @@ from assistant.settings import LAB_OWNER
 from lab.guarding import Row
 from lab.misbehaving import MISBEHAVERS
 from tests.ui.conftest import PATIENCE, shown
-from ui.experiments import Experiments
+from ui.lab.experiments import Experiments
 from ui.opened import OPENED
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
 SCRIPT = """
-from ui.lab_page import draw_lab
+from ui.lab.lab_page import draw_lab
 from ui.opened import OPENED
 draw_lab(OPENED.shop())
 """

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 import store
 from assistant.bookshop import Bookshop
 from assistant.settings import ANSWER_NOW, CONTINUE
-from tests.ui.conftest import JOB, PAGE, handle_of, send, shown, until_idle
+from tests.ui.conftest import JOB, PAGE, handle_of, open_steps, send, shown, until_idle
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -69,6 +69,7 @@ def test_yes_runs_the_call_and_the_run_goes_on(waiting: AppTest, shop: Bookshop)
     assert in_cart(shop) == [(7, 1)]
     assert "May this call run?" not in headings(waiting)
     assert kinds(shop)[-1] == "run_finished"
+    open_steps(waiting)
     assert "A person said yes" in shown(waiting)
     assert waiting.chat_message.len == 2
 
@@ -77,6 +78,7 @@ def test_no_leaves_the_cart_and_the_model_reads_it(waiting: AppTest, shop: Books
     press(waiting, "No")
     assert in_cart(shop) == []
     assert kinds(shop)[-1] == "run_finished"
+    open_steps(waiting)
     assert "not run: a person said no" in shown(waiting)
 
 
@@ -86,6 +88,7 @@ def test_yes_with_other_arguments_runs_those(waiting: AppTest, shop: Bookshop) -
     quantity.set_value("2")
     press(waiting, "Run it with these")
     assert in_cart(shop) == [(7, 2)]
+    open_steps(waiting)
     assert "yes, with other arguments" in shown(waiting)
 
 

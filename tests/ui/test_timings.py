@@ -4,8 +4,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agent.trace import ModelReply, ModelRequest, Timings, ToolCall, ToolFinished, Usage
-from ui.steps import Step, step_icon, step_label
-from ui.timings import CACHE_LOST, Part, parts_line, reading_speed, spoken, step_parts, writing_speed
+from agent.views.steps import Step
+from tests.ui.conftest import open_steps
+from ui.panels.timeline import step_icon, step_label
+from ui.panels.timings import CACHE_LOST, Part, parts_line, reading_speed, spoken, step_parts, writing_speed
 
 CALLS = [ToolCall(id="call_1", name="check_stock", arguments={})]
 
@@ -65,13 +67,13 @@ TOLD = {"load": 100.0, "prompt": 1_200.0, "generation": 8_000.0}
 def test_a_step_has_the_parts_that_are_known(
     times: dict[str, float], more: dict[str, object], parts: dict[str, float]
 ) -> None:
-    assert named(step_parts(request(), reply(times, **more))) == parts
+    assert named(step_parts(Step(request(), reply(times, **more)))) == parts
 
 
 def test_tools_count_together_and_those_that_did_not_run_not_at_all() -> None:
     after = [finished(1.5), finished(2.5), finished(99.0, ran=False)]
-    assert named(step_parts(request(), reply({}), after)) == {"tools": 4}
-    assert step_parts(request(), reply({}), [finished(99.0, ran=False)]) == []
+    assert named(step_parts(Step(request(), reply({}), after=after))) == {"tools": 4}
+    assert step_parts(Step(request(), reply({}), after=[finished(99.0, ran=False)])) == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_a_duration_is_spoken_as_people_do(ms: float, words: str) -> None:
 
 def test_the_parts_are_one_line() -> None:
     whole = reply(TOLD, {"input_tokens": 2_244, "output_tokens": 73})
-    assert parts_line(step_parts(request(), whole, [finished(2.0)])) == (
+    assert parts_line(step_parts(Step(request(), whole, after=[finished(2.0)]))) == (
         "load 0.1 s · prompt 1.2 s (1,870 tokens/s) · writing 8.0 s (9.1 tokens/s) · tools 2 ms"
     )
     assert parts_line([]) == ""
@@ -151,17 +153,17 @@ def test_the_parts_are_one_line() -> None:
     ],
 )
 def test_an_unusable_reply_is_no_answer(said: ModelReply, what: str, icon: str) -> None:
-    step = Step("Step 1", request(), said)
+    step = Step(request(), said)
     assert step_label(step) == f"Step 1 · {what} · unknown in + unknown out"
     assert step_icon(step) == f":material/{icon}:"
 
 
 def test_a_cut_prompt_is_said_in_the_line_of_its_step() -> None:
-    assert step_label(Step("Step 1", request(), reply({}, prompt_cut=True))).endswith("the prompt was cut")
+    assert step_label(Step(request(), reply({}, prompt_cut=True))).endswith("the prompt was cut")
 
 
 def _panel(events: list[object]) -> None:
-    from ui.trace_panel import draw_trace
+    from ui.panels.timeline import draw_trace
 
     draw_trace(events, "test")  # type: ignore[arg-type]
 
@@ -178,6 +180,7 @@ def test_the_panel_says_what_was_wrong_and_what_was_mended() -> None:
     )
     at = AppTest.from_function(_panel, args=([asked, said],))
     at.run()
+    open_steps(at)
     assert not at.exception
     captions = "\n".join(found.value for found in at.caption)
     assert "Time: load 0.1 s · prompt 1.2 s (1,994 tokens/s) · writing 8.0 s (9.1 tokens/s)" in captions

@@ -1,9 +1,10 @@
 """Where the time of a step went, and how fast the model read and wrote; what is not known is left out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.trace import AnyEvent, ModelReply, ModelRequest
+from agent.trace import ModelReply, ModelRequest
+from agent.views.steps import Step
 
 FASTEST_READING = 4_000.0
 """Tokens a second; a prompt that seems to be read faster than that lay in the server's cache in part."""
@@ -24,26 +25,27 @@ class Part:
     speed: float | None = None
 
 
-def step_parts(request: ModelRequest, reply: ModelReply, after: Iterable[AnyEvent] = ()) -> list[Part]:
+def step_parts(step: Step) -> list[Part]:
     """The parts of a step, in the order they happen: of the model as far as told or measured, and of its tools.
 
     A server that tells no times leaves what we measured: the time before the first token, and after it.
     """
+    parts = _model_parts(step.request, step.reply) if step.reply else []
+    return parts if step.tools_ms is None else [*parts, Part("tools", step.tools_ms)]
+
+
+def _model_parts(request: ModelRequest, reply: ModelReply) -> list[Part]:
     times = reply.timings_ms
-    told = [
-        _part("load", times.load),
-        _part("prompt", times.prompt, reading_speed(request, reply)),
-        *_generation(reply),
-    ]
-    parts = [part for part in told if part is not None]
+    reading = [("load", times.load, None), ("prompt", times.prompt, reading_speed(request, reply))]
+    told = [*reading, *_generation(reply)]
+    parts = [Part(name, ms, speed) for name, ms, speed in told if ms is not None]
     if not parts:
-        parts = _measured(reply)
-    elif times.total is not None:
+        return _measured(reply)
+    if times.total is not None:
         rest = times.total - sum(part.ms for part in parts)
         if rest >= LEAST_SHOWN:
             parts.append(Part("waiting" if len(parts) == len(told) else "other", rest))
-    spent = [event.duration_ms for event in after if event.kind == "tool_finished" and event.ran]
-    return [*parts, Part("tools", sum(spent))] if spent else parts
+    return parts
 
 
 def writing_speed(reply: ModelReply) -> float | None:
@@ -91,18 +93,15 @@ def _speed(speed: float | None) -> str:
     return f" ({speed:,.0f} tokens/s)" if speed >= 99.5 else f" ({speed:.1f} tokens/s)"
 
 
-def _part(name: str, ms: float | None, speed: float | None = None) -> Part | None:
-    return None if ms is None else Part(name, ms, speed)
-
-
-def _generation(reply: ModelReply) -> list[Part | None]:
+def _generation(reply: ModelReply) -> list[tuple[str, float | None, float | None]]:
     """Thinking and answer apart, where our clock and the server's agree; the speed is that of both together."""
     times, thought = reply.timings_ms, reply.thinking_ms
-    spent, first, total = times.generation, times.first_token, times.total
-    known = spent is not None and thought is not None and first is not None and total is not None
-    if not known or thought > spent or total - first < spent / 2 or _writing_name(reply) != BOTH:
-        return [_part(_writing_name(reply), spent, writing_speed(reply))]
-    return [Part("thinking", thought), Part("answer", spent - thought, writing_speed(reply))]
+    spent, first, total, name = times.generation, times.first_token, times.total, _writing_name(reply)
+    if spent is None or thought is None or first is None or total is None or name != BOTH:
+        return [(name, spent, writing_speed(reply))]
+    if thought > spent or total - first < spent / 2:
+        return [(name, spent, writing_speed(reply))]
+    return [("thinking", thought, None), ("answer", spent - thought, writing_speed(reply))]
 
 
 def _writing_name(reply: ModelReply) -> str:

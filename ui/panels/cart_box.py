@@ -24,13 +24,11 @@ def draw_cart(cart: dict[str, Any], change: Change, key: str) -> None:
 
 
 def _draw_line(line: dict[str, Any], change: Change, key: str) -> None:
-    book_id, title = line["book_id"], line["title"]
+    title = safe_label(line["title"])
     with st.container(horizontal=True, vertical_alignment="center", key=f"line-{key}"):
-        st.markdown(
-            f"{safe_label(title)}  \n\\${line['price']} each, \\${line['line_total']} together", width="stretch"
-        )
+        st.markdown(f"{title}  \n\\${line['price']} each, \\${line['line_total']} together", width="stretch")
         st.number_input(
-            f"Copies of {safe_label(title)}",
+            f"Copies of {title}",
             1,
             max(MOST_COPIES, line["quantity"]),
             line["quantity"],
@@ -43,10 +41,14 @@ def _draw_line(line: dict[str, Any], change: Change, key: str) -> None:
         st.button(
             "Remove",
             key=f"remove-{key}",
-            help=f"Take {safe_label(title)} out of the cart",
-            on_click=change,
-            args=(book_id, 0),
+            help=f"Take {title} out of the cart",
+            on_click=_remove,
+            args=(change, line["book_id"]),
         )
+
+
+def _remove(change: Change, book_id: int) -> None:
+    change(book_id, 0)
 
 
 def _set_copies(change: Change, line: dict[str, Any], key: str) -> None:

@@ -26,8 +26,8 @@ from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from lab.scripts import scripted_models
 from tests.ui.conftest import JOB
+from ui.panels.timeline import NOT_RUN, NOTES, Step, answer_text, call_text, step_label, steps_of
 from ui.safe import WORD_JOINER
-from ui.trace_panel import NOT_RUN, NOTES, Step, answer_text, call_text, step_label, steps_of
 
 
 def request(step: int = 1, *, wrap_up: bool = False) -> ModelRequest:
@@ -55,8 +55,8 @@ def finished(name: str = "check_stock", **arguments: object) -> ToolFinished:
 
 def test_the_lighthouse_job_is_five_steps_named_by_what_they_did(lighthouse: Sequence[AnyEvent]) -> None:
     steps = steps_of(lighthouse)
-    assert [step.name for step in steps] == ["Step 1", "Step 2", "Step 3", "Step 4", "Step 5"]
     labels = [step_label(step) for step in steps]
+    assert [label.split(" · ")[0] for label in labels] == ["Step 1", "Step 2", "Step 3", "Step 4", "Step 5"]
     for label, what in zip(
         labels, ["search\\_books", "check\\_stock", "check\\_stock", "add\\_to\\_cart", "answer"], strict=True
     ):
@@ -75,7 +75,7 @@ def test_what_a_guard_decided_stands_in_the_step_it_stopped(bookshop: Bookshop) 
     steps = steps_of(conversation.run_events())
     guarded = [event.action for step in steps for event in step.after if event.kind == "guard_decision"]
     assert guarded == ["nudge", "stop"]
-    assert steps[-1].name == "Wrap-up"
+    assert step_label(steps[-1]).startswith("Wrap-up · ")
 
 
 def test_notes_and_news_of_the_shop_stand_before_the_call_they_went_with() -> None:
@@ -122,15 +122,15 @@ def test_a_guard_that_stopped_before_the_first_call_breaks_nothing() -> None:
     ],
 )
 def test_a_step_is_one_line(answer: ModelReply | None, label: str) -> None:
-    assert step_label(Step("Step 1", request(), answer)) == label
+    assert step_label(Step(request(), answer)) == label
 
 
 def test_a_step_that_waits_says_for_what() -> None:
-    assert step_label(Step("Step 1", request()), "waiting for the model") == "Step 1 · waiting for the model"
+    assert step_label(Step(request()), "waiting for the model") == "Step 1 · waiting for the model"
 
 
 def test_a_tool_name_of_a_model_is_no_markup() -> None:
-    label = step_label(Step("Step 1", request(), reply(":red[x](http://evil/)`\n# y")))
+    label = step_label(Step(request(), reply(":red[x](http://evil/)`\n# y")))
     assert "\\:red\\[x\\]\\(http\\:" in label.replace(WORD_JOINER, "")
     assert "\n" not in label
 

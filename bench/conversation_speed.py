@@ -3,7 +3,7 @@
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from agent.models.scripted import Asked, Line, ScriptedModel, call, say
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.settings import Settings
+from bench.figures import Figure
 
 CONVERSATIONS, TURNS, ROUNDS = 50, 40, 9
 OWNER = "1"
@@ -87,3 +88,10 @@ def _spent(work: Callable[[], object]) -> float:
     began = time.process_time()
     work()
     return 1000 * (time.process_time() - began)
+
+
+def figures() -> Iterator[Figure]:
+    """Many long conversations beside a bare read of the same rows; processor milliseconds."""
+    for what, found in measure().items():
+        name = f"conversations, {what}: against a bare read"
+        yield Figure(name, "ms", found["ours"], found["bare"], 100.0, of="ours")

@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from agent.trace import ApprovalRequested
+from ui.panels.timeline import call_text
 from ui.safe import plain, safe_label
-from ui.trace_panel import call_text
 
 Say = Callable[[bool, Mapping[str, str] | None], None]
 """Takes a person's yes or no, and the other arguments as they were typed, if any."""

@@ -1,6 +1,7 @@
 """The lab: misbehaving models let loose on copies of the shop, with guards on and off, side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -9,21 +10,42 @@ from agent.trace.stop_reasons import STOPS
 from assistant.bookshop import Bookshop
 from assistant.settings import LAB_OWNER
 from assistant.stopping import label_of
-from lab.guarding import Guards, Row, compare
+from lab.guarding import Guards, Row, compare, results
 from lab.misbehaving import MISBEHAVERS, misbehavers
-from ui.experiments import Experiment
-from ui.guards import draw_guards
-from ui.lab_panel import draw_outcome, draw_rows
+from ui.guard_table import draw_guards
+from ui.kept import kept
+from ui.lab.experiments import Start, draw_buttons, draw_progress
+from ui.lab.stale_experiment import draw_stale_experiment
 from ui.opened import OPENED
-from ui.safe import safe_label
-from ui.stale_lab import draw_stale_experiment
-from ui.trace_panel import draw_trace
+from ui.panels.timeline import draw_trace
+from ui.safe import safe_label, safe_markdown
 
-TICK_SECONDS = 0.5
 SHOWN_STEPS, MOST_HEIGHT = 12, 500
 """A run of more steps scrolls, in so many pixels."""
 MODES: dict[str, tuple[Guards, ...]] = {"both": ("off", "on"), "on": ("on",), "off": ("off",)}
 WHAT = {each.name: each.what for each in MISBEHAVERS}
+HEADS = {
+    "model": "Model",
+    "guards": "Guards",
+    "model_calls": "Model calls",
+    "tool_calls": "Tool calls",
+    "input_tokens": "Input tokens",
+    "cost_usd": "Cost",
+    "effects": "Effects",
+    "stop_reason": "Outcome",
+    "guard": "Guard",
+    "nudges": "Nudges",
+    "answer": "What the user reads",
+}
+"""The columns of the table, by those of the results."""
+COLUMNS: Mapping[str, Any] = {
+    "Model": st.column_config.TextColumn(pinned=True),
+    "Cost": st.column_config.NumberColumn(format="$%.4f", help="At a made-up price of $2.50 and $10 a million."),
+    "Input tokens": st.column_config.NumberColumn(
+        format="localized", help="Estimates: scripts have no tokenizer."
+    ),
+    "Effects": st.column_config.NumberColumn(help="Writes that reached the cart."),
+}
 
 
 def draw_lab(shop: Bookshop) -> None:
@@ -40,23 +62,10 @@ def draw_lab(shop: Bookshop) -> None:
 def draw_guards_experiment(shop: Bookshop) -> None:
     """Draw the choice of models and modes, the experiment under way, and what came of the last one."""
     st.header("Guards on and off")
-    experiment = OPENED.experiments.snapshot()
-    running = experiment is not None and experiment.running
+    running = OPENED.experiments.running
     _draw_choice(shop, running=running)
-
-    @st.fragment(run_every=TICK_SECONDS if running else None)
-    def tick() -> None:
-        now = OPENED.experiments.snapshot()
-        if now is None:
-            return
-        if running and not now.running:
-            st.rerun()
-        _draw_progress(now)
-        if now.rows:
-            draw_rows([_figures(row) for row in now.rows])
-
-    tick()
-    if experiment and experiment.rows:
+    draw_progress(OPENED.experiments, "run", _draw_rows, running=running)
+    if (experiment := OPENED.experiments.snapshot()) and experiment.rows:
         _draw_closely(shop, experiment.rows)
 
 
@@ -75,32 +84,25 @@ def _draw_choice(shop: Bookshop, *, running: bool) -> None:
         "Guards", list(MODES), default="both", key="lab_mode", required=True, persist_state="session"
     )
     models, modes = misbehavers(tuple(chosen)), MODES[mode or "both"]
-
-    def start() -> None:
-        if not OPENED.experiments.start(lambda: compare(shop, models, modes), len(models) * len(modes)):
-            st.session_state.notice = "Another experiment goes on; this one can start when it is over."
-
-    with st.container(horizontal=True):
-        runs = counted(len(models) * len(modes), "run")
-        st.button(f"Run the experiment: {runs}", on_click=start, key="lab_start", disabled=running)
-        if running:
-            st.button("Stop", on_click=OPENED.experiments.stop, key="lab_stop", icon=":material/stop_circle:")
+    most = len(models) * len(modes)
+    label = f"Run the experiment: {counted(most, 'run')}"
+    start = Start(label, "lab_start", lambda: compare(shop, models, modes), most)
+    draw_buttons(OPENED.experiments, [start], "lab_stop", running=running)
     st.caption(
         "Without guards a run has a cap of 40 steps, as frameworks have it; with guards, the preset guarded."
     )
 
 
-def _draw_progress(now: Experiment) -> None:
-    done = len(now.rows)
-    if now.running:
-        doing = "Stopping after this run" if now.stopping else "Running"
-        st.progress(
-            done / now.wanted if now.wanted else 0.0, text=f"{doing}: {done} of {now.wanted} runs are done."
-        )
-    elif now.error:
-        st.error(now.error)
-    elif done < now.wanted:
-        st.caption(f"Stopped after {done} of {counted(now.wanted, 'run')}.")
+def _draw_rows(rows: Sequence[Row]) -> None:
+    def work_out() -> Any:
+        found = results(rows)
+        guard = found["guard"].map(label_of, na_action="ignore").fillna("none")
+        answer = found["answer"].str.split().str.join(" ")
+        return found.assign(guard=guard, answer=answer)[[*HEADS]].rename(columns=HEADS)
+
+    table = kept("lab-rows", rows, work_out)
+    st.dataframe(table, hide_index=True, column_config=dict(COLUMNS), height="content")
+    st.caption("Input tokens are estimates: scripts have no tokenizer. Costs are at a made-up price.")
 
 
 def _draw_closely(shop: Bookshop, rows: Sequence[Row]) -> None:
@@ -112,7 +114,10 @@ def _draw_closely(shop: Bookshop, rows: Sequence[Row]) -> None:
     picked = [row for row in rows if row.model == name]
     for place, row in zip(st.columns(len(picked), gap="large"), picked, strict=True):
         with place, st.container(border=True):
-            draw_outcome(f"Guards {row.guards}", _facts(row), row.answer)
+            st.subheader(f"Guards {row.guards}")
+            st.caption(" · ".join(_facts(row)))
+            st.markdown("**What the user reads**")
+            st.markdown(safe_markdown(row.answer))
             events = shop.archive.listing.run_events(LAB_OWNER, row.run_id)
             st.caption(f"Run {safe_label(row.run_id)}, also by: bookshop runs show {safe_label(row.run_id)}")
             with st.container(height=MOST_HEIGHT if row.model_calls > SHOWN_STEPS else "content", border=False):
@@ -124,20 +129,3 @@ def _facts(row: Row) -> list[str]:
     facts = [counted(row.model_calls, "model call"), counted(row.tool_calls, "tool call")]
     facts += [counted(row.effects, "effect"), counted(row.nudges, "nudge")]
     return [*facts, "done" if row.stop_reason == "done" else f"stopped: {STOPS[row.stop_reason].because}"]
-
-
-def _figures(row: Row) -> dict[str, object]:
-    """A row as a line of the table."""
-    return {
-        "Model": row.model,
-        "Guards": row.guards,
-        "Model calls": row.model_calls,
-        "Tool calls": row.tool_calls,
-        "Input tokens": row.input_tokens,
-        "Cost": None if row.cost_usd is None else float(row.cost_usd),
-        "Effects": row.effects,
-        "Outcome": row.stop_reason,
-        "Guard": label_of(row.guard) if row.guard else "none",
-        "Nudges": row.nudges,
-        "What the user reads": " ".join(row.answer.split()),
-    }

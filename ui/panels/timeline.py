@@ -1,14 +1,15 @@
-"""The steps of a run: what the model was asked, what it said, which calls it made and what came back."""
+"""The steps of a run as a timeline: what the model was asked, what it said, its calls and what came of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from agent.trace import AnyEvent, ApprovalAnswered, GuardDecision, ModelReply, ToolFinished
+from agent.text import arguments_text
+from agent.trace import AnyEvent, ApprovalAnswered, GuardDecision, ModelReply, ShopChanged, ToolFinished
+from agent.views.steps import Step, steps_of
+from ui.panels.timings import CACHE_LOST, parts_line, spoken, step_parts
 from ui.safe import plain, safe_label, safe_markdown
-from ui.steps import Step, step_icon, step_label, steps_of, tokens_text
-from ui.timings import CACHE_LOST, parts_line, step_parts
 
 SHOWN_CHARS = 4_000
 UNUSABLE = {
@@ -44,6 +45,7 @@ ACTIONS = {
 }
 """What a guard did, in words."""
 PROMPT_CUT = "The server cut the prompt: the model did not see all of it, so nothing it asked for was run."
+MOST_PENDING = 6
 
 
 def draw_trace(events: Sequence[AnyEvent], key: str, doing: str = "") -> None:
@@ -54,31 +56,94 @@ def draw_trace(events: Sequence[AnyEvent], key: str, doing: str = "") -> None:
         return
     for number, step in enumerate(steps):
         waiting = step.reply is None and bool(doing)
+        label = step_label(step, doing if waiting else "")
         icon = "spinner" if waiting else step_icon(step)
-        with st.expander(
-            step_label(step, doing if waiting else ""), type="step", icon=icon, key=f"{key}-{number}"
-        ):
-            _draw_step(step, f"{key}-{number}")
+        with st.expander(label, type="step", icon=icon, key=f"{key}-{number}", on_change="rerun") as box:
+            st.caption("  \n".join(_step_facts(step)))  # an empty step could not be opened
+            if box.open:  # else a tick of a live page would take twice as long
+                _draw_step(step, f"{key}-{number}")
+
+
+def draw_pending(changes: Sequence[ShopChanged]) -> None:
+    """Draw the changes of the shop that the model does not know of yet, the oldest first, with who made each."""
+    if not changes:
+        return
+    lines = [_changed(change) for change in changes[-MOST_PENDING:]]
+    if len(changes) > MOST_PENDING:
+        lines.insert(0, f"{len(changes) - MOST_PENDING} earlier ones")
+    words = "  \n".join(["Pending: the shop has changed, and the model does not know it yet.", *lines])
+    st.info(words, icon=":material/pending:")
+
+
+def step_label(step: Step, doing: str = "") -> str:
+    """One line for a step: its calls or its answer, tokens and seconds."""
+    reply, name = step.reply, "Wrap-up" if step.request.wrap_up else f"Step {step.request.step}"
+    if reply is None:
+        return f"{name} · {safe_label(doing or 'no reply')}"
+    called = ", ".join(safe_label(call.name) for call in reply.tool_calls)
+    what = "failed" if reply.error else called or _answer_text(reply)
+    parts = [name, what, tokens_text(reply)]
+    if reply.timings_ms.total is not None:
+        parts.append(spoken(reply.timings_ms.total))
+    return " · ".join([*parts, *_troubles(step)])
+
+
+def _answer_text(reply: ModelReply) -> str:
+    if reply.unusable and reply.unusable != "empty":
+        return reply.unusable.replace("_", " ")
+    return "answer" if reply.text.strip() else "empty reply"
+
+
+def _troubles(step: Step) -> list[str]:
+    """What went wrong in a step, in words: its icon alone says nothing to who cannot see it."""
+    failed = sum(event.kind == "tool_finished" and not event.ok for event in step.after)
+    decided = [event.action for event in step.after if event.kind == "guard_decision"]
+    words = ["a guard stopped the run"] if "stop" in decided else ["a guard acted"] if decided else []
+    asked = [event.kind for event in step.after if event.kind in ("approval_requested", "approval_answered")]
+    words += ["waits for a person"] if asked[-1:] == ["approval_requested"] else []
+    words += ["the prompt was cut"] if step.reply and step.reply.prompt_cut else []
+    return words + (["a call failed"] if failed and not decided else [])
+
+
+def step_icon(step: Step) -> str:
+    """The icon of a step: whether it failed, was stopped, is doubtful, or went well."""
+    if step.reply is None or step.reply.error:
+        return ":material/error:"
+    stopped = any(event.kind == "guard_decision" for event in step.after)
+    failed = any(event.kind == "tool_finished" and not event.ok for event in step.after)
+    doubtful = failed or step.reply.unusable or step.reply.prompt_cut
+    return ":material/block:" if stopped else ":material/warning:" if doubtful else ":material/check:"
+
+
+def tokens_text(reply: ModelReply) -> str:
+    """The tokens of a reply, as counted or estimated; unknown ones are called so."""
+    usage = reply.usage
+    mark = "~" if usage.estimated else ""
+    sent, written = (
+        "unknown" if count is None else f"{mark}{count:,}" for count in (usage.input_tokens, usage.output_tokens)
+    )
+    return f"{sent} in + {written} out"
 
 
 def _draw_step(step: Step, key: str) -> None:
     for event in step.before:
         _draw_aside(event)
-    request, reply = step.request, step.reply
-    st.caption(
-        f"Sent about {request.estimated_input_tokens:,} tokens: {request.resent_tokens:,} again, "
-        f"{request.new_tokens:,} new."
-    )
-    if reply is None:
-        return
-    st.caption(_reply_facts(reply))
-    if times := parts_line(step_parts(request, reply, step.after)):
-        st.caption(f"Time: {times}")
-    if not request.prefix_kept:
-        st.caption(f":material/cached: {CACHE_LOST}")
-    _draw_said(reply, key)
+    if step.reply:
+        _draw_said(step.reply, key)
     for event in step.after:
         _draw_result(event)
+
+
+def _step_facts(step: Step) -> Iterator[str]:
+    request = step.request
+    again, new = f"{request.resent_tokens:,} again", f"{request.new_tokens:,} new"
+    yield f"Sent about {request.estimated_input_tokens:,} tokens: {again}, {new}."
+    if step.reply:
+        yield _reply_facts(step.reply)
+        if times := parts_line(step_parts(step)):
+            yield f"Time: {times}"
+        if not request.prefix_kept:
+            yield f":material/cached: {CACHE_LOST}"
 
 
 def _draw_said(reply: ModelReply, key: str) -> None:
@@ -127,8 +192,13 @@ def _draw_aside(event: AnyEvent) -> None:
         case "note":
             st.caption(f"{NOTES[event.purpose]}: {safe_label(event.text, 400)}")
         case "shop_changed":
-            versions = f"{safe_label(event.resource)} v{event.version_before} → v{event.version_after}"
-            st.info(f"The shop changed: {versions}: {safe_label(event.value)} (by {safe_label(event.by)})")
+            st.info(f"The shop changed: {_changed(event)}")
+
+
+def _changed(event: ShopChanged) -> str:
+    versions = f"{safe_label(event.resource)} v{event.version_before} → v{event.version_after}"
+    at = f", {event.changed_at[11:19]} UTC" if event.changed_at else ""
+    return f"{versions}: {safe_label(event.value)} (by {safe_label(event.by)}{at})"
 
 
 def answer_text(event: ApprovalAnswered) -> str:
@@ -139,11 +209,6 @@ def answer_text(event: ApprovalAnswered) -> str:
     if event.arguments is None:
         return f"A person said yes {by}."
     return f"A person said yes, with other arguments {by}: {safe_label(arguments_text(event.arguments), 300)}"
-
-
-def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """Arguments as a call is written: ``book_id=7, quantity=1``."""
-    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
