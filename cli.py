@@ -1,6 +1,7 @@
 """The same shop from a terminal."""
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -88,7 +89,8 @@ def doctor(database: Database = None, as_json: AsJson = False) -> None:
 def main() -> None:
     """Run the command line; the console script ``bookshop``."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # a title in another script is no reason to fail
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a title in another script is no reason to fail
     sys.exit(run_program(app, sys.argv[1:]))
 
 

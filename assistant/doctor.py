@@ -1,16 +1,14 @@
-"""Looks at what the shop needs: Python, SQLite, the database, Ollama and the model."""
+"""Looks at what the shop needs: Python, SQLite, the database, the server of the model, and the model."""
 
-import os
 import platform
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import store
-from agent.models import ModelOptions
-from agent.models.ollama_loaded import Loaded, loaded
-from agent.models.ollama_state import ModelCard, ServerState, describe, find_server
-from assistant.models import OFFLINE
+from agent.models.engine import Engine, Loaded, ModelCard, ServerState
+from agent.trace import ModelOptions
+from assistant.choose_model import engine_of, is_ours
 from assistant.settings import PREFERRED_MODEL, chosen_model, database_url
 
 PATIENCE = 1.2
@@ -36,18 +34,20 @@ class Finding:
 
 def diagnose(database: str | None = None) -> list[Finding]:
     """Look at everything; takes at most 3 seconds and changes nothing but creating an absent database."""
+    chosen = chosen_model()
+    engine, name = engine_of(PREFERRED_MODEL if chosen is None or is_ours(chosen) else chosen)
     return [
         Finding("Python", platform.python_version()),
         sqlite_finding(sqlite3.sqlite_version_info),
         _database(database or database_url()),
-        *_ollama(find_server(timeout=PATIENCE), _wanted()),
+        *_model(engine, engine.find_server(PATIENCE), name),
     ]
 
 
 def sqlite_finding(version: tuple[int, ...]) -> Finding:
     """Judge a version of SQLite: some can, rarely, lose commits of a database that several processes write."""
     text = ".".join(map(str, version))
-    fixed_from = BACK_PORTED.get(version[:2])
+    fixed_from = BACK_PORTED.get((version[0], version[1]))
     if version >= FIRST_SAFE_SQLITE or (fixed_from is not None and version[2] >= fixed_from):
         return Finding("SQLite", text)
     advice = (
@@ -66,34 +66,21 @@ def _database(url: str | None) -> Finding:
     return Finding("Database", f"open ({kind})")
 
 
-def server_address() -> str:
-    """Where the Ollama server is looked for, without a password that the address may hold."""
-    address = os.environ.get("OLLAMA_HOST", "").strip() or "http://127.0.0.1:11434"
-    scheme, mark, rest = address.rpartition("://")
-    return _printable(f"{scheme}{mark}{rest.rpartition('@')[2]}")
-
-
-def _wanted() -> str:
-    """The model to look at: the one that was chosen, or the preferred one where none of Ollama's was."""
-    chosen = chosen_model()
-    return PREFERRED_MODEL if chosen is None or chosen == OFFLINE or chosen.startswith("script:") else chosen
-
-
-def _ollama(server: ServerState, name: str) -> list[Finding]:
-    place = server_address()
+def _model(engine: Engine, server: ServerState, name: str) -> list[Finding]:
+    place, pull = _printable(engine.address), engine.pull_command(name)
     if not server.reachable:
-        advice = f"Start it: ollama serve. Then: ollama pull {name}. Until then: --model offline"
-        return [Finding("Ollama", f"not running at {place}", ok=False, advice=advice)]
-    running = Finding("Ollama", f"running at {place}, version {server.version or 'unknown'}")
+        advice = f"Start it: {engine.start_command}. Then: {pull}. Until then: --model offline"
+        return [Finding(engine.label, f"not running at {place}", ok=False, advice=advice)]
+    running = Finding(engine.label, f"running at {place}, version {server.version or 'unknown'}")
     pulled = server.find(name)
     if pulled is None:
         found = f"{name} is not pulled{_others(server)}"
-        return [running, Finding("Model", found, ok=False, advice=f"Get it: ollama pull {name}")]
+        return [running, Finding("Model", found, ok=False, advice=f"Get it: {pull}")]
     size = f", {pulled.size / 1e9:.1f} GB" if pulled.size else ""
     digest = Finding("Digest", _printable(pulled.digest or "unknown"))
     with ThreadPoolExecutor(2) as asking:  # together, so that a server that hangs is waited for once
-        card = asking.submit(describe, name, timeout=PATIENCE)
-        held = asking.submit(loaded, name, timeout=PATIENCE)
+        card = asking.submit(engine.describe, name, PATIENCE)
+        held = asking.submit(engine.loaded, name, PATIENCE)
         return [
             running,
             Finding("Model", f"{name} is pulled{size}"),
@@ -105,16 +92,11 @@ def _ollama(server: ServerState, name: str) -> list[Finding]:
 def model_findings(card: ModelCard, held: Loaded | None) -> list[Finding]:
     """Judge a model by what the server tells of it; ``held`` says how it is loaded, if it is."""
     tools, thinks = _known(card.can_call_tools), "always" if card.thinking_only else _known(card.can_think)
+    engine, preferred = engine_of(PREFERRED_MODEL)
     able = card.can_call_tools is not False
+    cure = "" if able else f"It cannot shop without tools. Choose one that can: {engine.pull_command(preferred)}"
     found = [
-        Finding(
-            "Capabilities",
-            f"tools {tools}, thinking {thinks}",
-            ok=able,
-            advice=""
-            if able
-            else f"It cannot shop without tools. Choose one that can: ollama pull {PREFERRED_MODEL}",
-        ),
+        Finding("Capabilities", f"tools {tools}, thinking {thinks}", ok=able, advice=cure),
         _context(card.context_length, held),
     ]
     if card.can_call_tools is not None:  # else the server has told nothing of it

@@ -12,8 +12,7 @@ from agent.guards import guards_for
 from agent.guards.budgets import Backstop
 from agent.guards.guard import Guard
 from agent.guards.limits import Dial, Limits, dials_of, dollars
-from agent.models import ModelOptions
-from agent.trace import Prices, RunStarted, Shape
+from agent.trace import ModelOptions, Prices, RunStarted, Shape
 from agent.trace.stop_reasons import STOPS
 from assistant.faults import Fault
 from assistant.freshness import READ_AGAIN, Cure, freshness_of

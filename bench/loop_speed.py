@@ -17,9 +17,9 @@ from sqlalchemy import event
 from agent.archive import run_turn
 from agent.guards.limits import UNGUARDED, Limits
 from agent.loop.agent import Agent
-from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
+from agent.trace import ModelOptions
 from assistant.bookshop import Bookshop, open_bookshop
 from bench.figures import Figure
 from tests.ollama_server import Body, OllamaServer, Step, lighthouse, reply

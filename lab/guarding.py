@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import store
 from agent.archive import run_turn
 from agent.guards.limits import PRESETS, UNGUARDED
-from agent.models import ModelOptions
-from agent.trace import StopReason
+from agent.trace import ModelOptions, StopReason
 from agent.views.frames import Columns, frame
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings

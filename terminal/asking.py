@@ -11,7 +11,7 @@ from agent.tools import NoTools
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
-from assistant.models import choose
+from assistant.choose_model import choose
 from assistant.report import result_json
 from assistant.settings import ANSWER_NOW, CONTINUE
 from assistant.stopping import stop_card

@@ -14,8 +14,7 @@ import typer
 from pydantic import ValidationError
 
 from agent.guards.limits import LIMIT_DIALS, PRESETS, UNGUARDED, Limits
-from agent.models import ModelOptions
-from agent.trace import Prices
+from agent.trace import ModelOptions, Prices
 from assistant.faults import Fault
 from assistant.freshness import Cure
 from assistant.meanwhile import Plan
@@ -143,7 +142,7 @@ def run_flags(
     max_results: SearchSize = USUAL.search_size,
     guards: Annotated[bool, typer.Option("--guards/--no-guards", help="Without: only a cap of 40 steps.")] = True,
     num_ctx: Annotated[int, typer.Option(min=512, help=OPTION_DIALS["num_ctx"].text)] = OPTIONS.num_ctx,
-    think: Annotated[bool, typer.Option("--think/--no-think", help=OPTION_DIALS["think"].text)] = OPTIONS.think,
+    think: Annotated[bool, typer.Option("--think/--no-think", help=OPTION_DIALS["think"].text)] = True,
     seed: Annotated[int, typer.Option(help="Seed of the model's dice.")] = OPTIONS.seed,
     temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = OPTIONS.temperature,
     **limits: float | None,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 from rich.console import Console
 
+from assistant.choose_model import choose
 from assistant.freshness import Cure
-from assistant.models import choose
 from lab.guarding import Guards, Row, compare, results
 from lab.misbehaving import misbehavers
 from lab.scripts import scripted_models

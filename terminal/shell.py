@@ -15,7 +15,7 @@ import store
 from agent.archive import ConversationBusy, NameTaken
 from agent.trace.documents import UnreadableTrace
 from assistant.bookshop import Bookshop, open_bookshop
-from assistant.models import UnknownModel
+from assistant.choose_model import UnknownModel
 from assistant.settings import BadMessage
 
 WRONG_USAGE, BUG, BROKEN_OFF = 2, 1, 3

@@ -138,7 +138,7 @@ class OllamaServer:
             case "/api/tags":
                 return {"body": {"models": [self._listed(name) for name in self.models]}}
             case "/api/ps":
-                loaded = {} if self.loading else {asked.get("model"): asked for asked in self.requests}
+                loaded = {} if self.loading else {str(asked.get("model")): asked for asked in self.requests}
                 return {"body": {"models": [self._loaded(name) | self._listed(name) for name in loaded]}}
             case "/api/show" if body.get("model") in self.models:
                 return {"body": self._shown()}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from agent.models.ollama_state import ModelCard
-from assistant.models import OFFLINE, Choice
+from agent.models.engine import ModelCard
+from assistant.choose_model import Choice, engine_of, is_ours
 from assistant.settings import PREFERRED_MODEL
+from ui.chores import Chore
 from ui.opened import LOOK_AGAIN_SECONDS, OPENED
 from ui.panels.timings import spoken
-from ui.pulls import Pull, WarmUp
 from ui.safe import plain, safe_label
 from ui.settings.choices import current_settings
 from ui.settings.sidebar import draw_setting
@@ -26,19 +26,20 @@ NOT_THINKING = "qwen3:4b-instruct"
 def draw_models(choice: Choice, names: Sequence[str], choose: Callable[[str], None]) -> None:
     """Draw the choice of models, why this one answers, what it can do, and what brings a better one."""
     st.session_state.model = choice.name
+    engine, _ = engine_of(choice.name)
     st.selectbox(
         "Model",
         names,
         key="model",
         format_func=lambda name: plain(name, 80),
         on_change=lambda: choose(st.session_state.model),
-        help="Models of the Ollama server, and the offline stand-in: rules, not a language model.",
+        help=f"Models of the {engine.label} server, and the offline stand-in: rules, not a language model.",
     )
     st.caption(safe_label(choice.why, 300))
     place = _look(choice)
     if choice.commands and not place.missing:  # else one button does it
         st.code("\n".join(choice.commands), language="bash")
-        st.button("Look for Ollama again", on_click=OPENED.server, kwargs={"afresh": True}, width="stretch")
+        st.button(f"Look for {engine.label} again", on_click=OPENED.look_again, width="stretch")
 
     waits = place.missing or choice.commands
     every = TICK_SECONDS if place.moving else LOOK_AGAIN_SECONDS / 3 if waits else None
@@ -62,17 +63,17 @@ class _Place:
 
     name: str
     reachable: bool = True
-    on_ollama: bool = False
+    on_server: bool = False
     missing: str = ""
     card: ModelCard | None = None
-    pull: Pull | None = None
-    warm_up: WarmUp | None = None
+    pull: Chore | None = None
+    warm_up: Chore | None = None
 
     @property
     def moving(self) -> bool:
         """Whether something changes by itself, so that it is drawn again and again."""
         going = [work for work in (self.pull, self.warm_up) if work and work.running]
-        return bool(going) or (self.on_ollama and not self.missing and self.card is None)
+        return bool(going) or (self.on_server and not self.missing and self.card is None)
 
     @property
     def state(self) -> tuple[bool, str, bool]:
@@ -81,29 +82,29 @@ class _Place:
 
 
 def _look(choice: Choice) -> _Place:
-    ours = choice.name == OFFLINE or choice.name.startswith("script:")
-    server = OPENED.server()
+    ours = is_ours(choice.name)
+    wanted = PREFERRED_MODEL if ours else choice.name  # the stand-in stands in for the preferred one
+    server = OPENED.server(wanted)
     if not server.reachable or (ours and not choice.commands):
         return _Place(choice.name, reachable=server.reachable)
-    wanted = PREFERRED_MODEL if ours else choice.name  # the stand-in stands in for the preferred one
-    pull = OPENED.pulls.snapshot(wanted)
-    if server.find(wanted) is None or (pull and pull.running):
-        return _Place(choice.name, on_ollama=not ours, missing=wanted, pull=pull)
-    warm_up = OPENED.warm_ups.snapshot(wanted, current_settings().options.num_ctx)
-    return _Place(choice.name, on_ollama=True, card=OPENED.card(wanted), warm_up=warm_up)
+    pull = OPENED.pull(wanted)
+    if server.find(engine_of(wanted)[1]) is None or (pull and pull.running):
+        return _Place(choice.name, on_server=not ours, missing=wanted, pull=pull)
+    warm_up = OPENED.warm_up(wanted, current_settings().options.num_ctx)
+    return _Place(choice.name, on_server=True, card=OPENED.card(wanted), warm_up=warm_up)
 
 
 def _draw_place(place: _Place) -> None:
     options = current_settings().options
     if place.card:
         st.caption("  \n".join(card_lines(place.card, options.num_ctx)))
-        for warning in card_warnings(place.card, think=options.think, num_ctx=options.num_ctx):
+        for warning in card_warnings(place.card, think=options.think is not False, num_ctx=options.num_ctx):
             st.warning(warning)
-    elif place.on_ollama and not place.missing:
+    elif place.on_server and not place.missing:
         st.caption(":shimmer[Looking at what it can do …]")
     if place.missing:
-        _draw_missing(place.missing, place.pull, stood_in_for=not place.on_ollama)
-    elif place.on_ollama:
+        _draw_missing(place.missing, place.pull, stood_in_for=not place.on_server)
+    elif place.on_server:
         _draw_warm_up(place.name, place.warm_up)
     thinking = "thinking" if options.think else "no thinking"
     with st.expander(f"Context {options.num_ctx:,} · {thinking}", key="model-settings"):
@@ -143,7 +144,7 @@ def _known(fact: bool | None) -> str:
     return "unknown" if fact is None else "yes" if fact else "no"
 
 
-def _draw_missing(name: str, pull: Pull | None, *, stood_in_for: bool) -> None:
+def _draw_missing(name: str, pull: Chore | None, *, stood_in_for: bool) -> None:
     shown = safe_label(name)
     if pull and pull.running:
         status = "" if pull.status.startswith("pulling ") else f": {safe_label(pull.status)}"
@@ -151,7 +152,7 @@ def _draw_missing(name: str, pull: Pull | None, *, stood_in_for: bool) -> None:
         for layer, part in pull.layers.items():
             label = safe_label(layer.removeprefix("sha256:")[:SHOWN_DIGEST])
             st.progress(part, text=f"{label} · {part:.0%}")
-        st.button("Cancel", key="cancel-pull", on_click=OPENED.pulls.cancel, args=(name,), width="stretch")
+        st.button("Cancel", key="cancel-pull", on_click=OPENED.cancel_pull, args=(name,), width="stretch")
         return
     if pull and pull.cancelled:
         st.caption(f"{safe_label(pull.error, 300)}.")
@@ -159,10 +160,10 @@ def _draw_missing(name: str, pull: Pull | None, *, stood_in_for: bool) -> None:
         st.error(f"{safe_label(pull.error, 300)}.")
     elif not stood_in_for:
         st.caption(f"The server does not have {shown}.")
-    st.button(f"Get {shown}", key="get-model", on_click=OPENED.pulls.start, args=(name,), width="stretch")
+    st.button(f"Get {shown}", key="get-model", on_click=OPENED.start_pull, args=(name,), width="stretch")
 
 
-def _draw_warm_up(name: str, warm_up: WarmUp | None) -> None:
+def _draw_warm_up(name: str, warm_up: Chore | None) -> None:
     running = warm_up is not None and warm_up.running
     if warm_up and running:
         st.caption(f":shimmer[Loading the model …] {spoken((time.monotonic() - warm_up.began) * 1000)}")
@@ -174,7 +175,7 @@ def _draw_warm_up(name: str, warm_up: WarmUp | None) -> None:
         "Warm up",
         key="warm-up",
         disabled=running,
-        on_click=lambda: OPENED.warm_ups.start(name, current_settings().options),
+        on_click=lambda: OPENED.start_warm_up(name, current_settings().options),
         help="Loads the model now, with the same settings, so that the first answer need not wait for it.",
         width="stretch",
     )

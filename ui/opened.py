@@ -1,18 +1,19 @@
-"""The one shop of this server process, and what is known of the Ollama server."""
+"""The one shop of this server process, and what is known of the servers of models."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from agent.cancel import Cancel
-from agent.models.ollama_loaded import warm_up
-from agent.models.ollama_pull import PullProgress, pull
-from agent.models.ollama_state import ModelCard, ServerState, describe, find_server
+from agent.models.engine import ModelCard, PullFailed, ServerState
+from agent.trace import ModelOptions
 from assistant.bookshop import Bookshop, open_bookshop
+from assistant.choose_model import ENGINES, engine_of
+from assistant.settings import PREFERRED_MODEL
+from ui.chores import Chore, Chores, Tell
 from ui.lab.experiments import Experiments
-from ui.pulls import Pulls, WarmUps
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ class Looked(Generic[T]):
             looking = self.looking
             if looking is None and (old or afresh):
                 looking = self.looking = threading.Event()
-                threading.Thread(target=self._look, args=(looking,), name="look at ollama", daemon=True).start()
+                threading.Thread(target=self._look, args=(looking,), name="look at a server", daemon=True).start()
             elif self.at is not None and not afresh:
                 return self.answer  # if it is old, somebody looks already
         if looking:
@@ -62,9 +63,10 @@ class Looked(Generic[T]):
 
 
 class Opened:
-    """Opens the shop once a process, and looks for Ollama now and then; safe for all threads.
+    """Opens the shop once a process, and looks at the servers of models now and then; safe for all threads.
 
-    It lives in an imported module, since every visitor can clear Streamlit's own caches for everybody.
+    Models go by the names they are chosen by. It lives in an imported module, since every visitor can clear
+    Streamlit's own caches for everybody.
     """
 
     def __init__(self) -> None:
@@ -73,11 +75,10 @@ class Opened:
         self._forget()
 
     def _forget(self) -> None:
-        self._server = Looked(find_server, ServerState())
+        self._servers = {engine: Looked(engine.find_server, ServerState()) for engine in ENGINES.values()}
         self._cards: dict[str, Looked[ModelCard | None]] = {}
+        self._chores = Chores()
         self.experiments, self.stale_experiments = Experiments(), Experiments()
-        self.pulls = Pulls(self._pull)
-        self.warm_ups = WarmUps(lambda name, options: warm_up(name, None, options))
 
     def shop(self) -> Bookshop:
         """The shop; raises ShopUnavailable in words if it cannot be opened, and tries again the next time."""
@@ -86,37 +87,73 @@ class Opened:
                 self._shop = open_bookshop()
             return self._shop
 
-    def server(self, *, afresh: bool = False) -> ServerState:
-        """What Ollama said, at most some seconds ago; a server that hangs holds up the first look alone."""
+    def server(self, model: str = PREFERRED_MODEL, *, afresh: bool = False) -> ServerState:
+        """What a model's server said, at most some seconds ago; one that hangs holds up the first look alone."""
         with self._lock:
-            server = self._server
+            server = self._servers[engine_of(model)[0]]
         patience = FIRST_LOOK_SECONDS if afresh or server.at is None else BRIEFLY
         return server.get(patience, afresh=afresh)
 
-    def card(self, name: str) -> ModelCard | None:
+    def look_again(self) -> None:
+        """See at once whether there is a server, where none was seen."""
+        self.server(afresh=True)
+
+    def card(self, model: str) -> ModelCard | None:
         """What the server tells of a model it has; None while that is not known."""
+        engine, name = engine_of(model)
         with self._lock:
-            card = self._cards.setdefault(name, Looked(lambda: describe(name), None))
+            card = self._cards.setdefault(model, Looked(lambda: engine.describe(name), None))
         return card.get(BRIEFLY)
 
-    def _pull(self, name: str, cancel: Cancel) -> Iterator[PullProgress]:
-        """Pull a model; before that counts as done, the page's view of the server has it."""
-        yield from pull(name, None, cancel)
+    def start_pull(self, model: str) -> None:
+        """Have a model fetched, unless it is being fetched already."""
+        self._chores.start(("pull", model), lambda tell, cancel: self._pull(model, tell, cancel))
+
+    def pull(self, model: str) -> Chore | None:
+        """The last fetching of a model as it stands."""
+        return self._chores.snapshot(("pull", model))
+
+    def cancel_pull(self, model: str) -> None:
+        """End the fetching of a model at once; what has come is kept by the server."""
+        self._chores.cancel(("pull", model))
+
+    def start_warm_up(self, model: str, options: ModelOptions) -> None:
+        """Have a model loaded with the options of the runs, unless it is being loaded with them already."""
+        self._chores.start(("load", model, options.num_ctx), lambda *_: _load(model, options))
+
+    def warm_up(self, model: str, num_ctx: int) -> Chore | None:
+        """The last loading of a model with a context of so many tokens as it stands."""
+        return self._chores.snapshot(("load", model, num_ctx))
+
+    def _pull(self, model: str, tell: Tell, cancel: Cancel) -> str:
+        """Fetch a model; before that counts as done, the page's view of the server has it."""
+        engine, name = engine_of(model)
+        try:
+            for progress in engine.pull(name, cancel):
+                tell(progress)
+        except PullFailed as failure:
+            return str(failure)
         with self._lock:
-            self._cards.pop(name, None)
-        self.server(afresh=True)
+            self._cards.pop(model, None)
+        self.server(model, afresh=True)
+        return ""
 
     def close(self) -> None:
         """Let go of the shop and of all that goes on; the next call opens it anew."""
         with self._lock:
             if self._shop is not None:
                 self._shop.close()
-            for name in self.pulls.running():
-                self.pulls.cancel(name)
+            self._chores.cancel_all()
             self.experiments.stop()
             self.stale_experiments.stop()
             self._shop = None
             self._forget()
+
+
+def _load(model: str, options: ModelOptions) -> str:
+    engine, name = engine_of(model)
+    fault = engine.warm_up(name, options)
+    return fault.message if fault else ""
 
 
 OPENED = Opened()

@@ -5,7 +5,7 @@ import streamlit as st
 import store
 from agent.archive import Snapshot
 from agent.views.conversation import Conversation
-from assistant.models import Choice, UnknownModel
+from assistant.choose_model import Choice, UnknownModel
 from assistant.settings import LONGEST_MESSAGE
 from ui.caveats import caveats_of
 from ui.chat import draw_coming, draw_elsewhere, draw_history

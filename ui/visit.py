@@ -13,7 +13,7 @@ from agent.loop.tool_call import Approval
 from agent.trace import RunFinished
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
-from assistant.models import OFFLINE, Choice, choose
+from assistant.choose_model import OFFLINE, Choice, choose
 from assistant.settings import (
     DEMO_CUSTOMER,
     PREFERRED_MODEL,

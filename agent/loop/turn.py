@@ -10,9 +10,9 @@ from agent.cancel import Cancel, Cancelled, Runner
 from agent.guards.before_answer import Freshness
 from agent.guards.guard import AfterTool, BeforeModel, BeforeTool, Decision, Guard, Moment, Stop
 from agent.guards.limits import Limits
-from agent.models import ChatModel, Delta, ModelOptions
+from agent.models import ChatModel, Delta
 from agent.tools import Tool, Toolbox
-from agent.trace import AnyEvent, GuardDecision, RunFinished, StopReason
+from agent.trace import AnyEvent, GuardDecision, ModelOptions, RunFinished, StopReason
 from agent.views.answers import program_answer
 from agent.views.conversation import Conversation
 from agent.views.history import CORRECTED

@@ -3,8 +3,8 @@
 import re
 from typing import Literal
 
-from agent.models import Delta
 from agent.models.markup import DIALECTS, ECHO, FENCES, LONE_END, SWITCHES, THOUGHT, of_kind, pattern
+from agent.models.protocol import Delta
 
 
 def _slashed(marks: set[str]) -> set[str]:

@@ -1,12 +1,12 @@
 """A model that plays given replies in order: for tests, experiments and the lab. It is no language model."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.models import Delta, Message, ModelOptions
-from agent.trace import ModelInfo, ModelReply, Prices, ToolCall, Usage
+from agent.models.protocol import Delta, Message
+from agent.trace import ModelInfo, ModelOptions, ModelReply, Prices, ToolCall, Usage
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,8 @@ class ScriptedModel:
     ) -> "ScriptedStream":
         self.requests.append((list(messages), list(tools)))
         self.options.append(options)
-        return ScriptedStream(
-            self.info.name, self._line(Asked(len(self.requests), messages, tools)), [*messages, *tools]
-        )
+        line = self._line(Asked(len(self.requests), messages, tools))
+        return ScriptedStream(self.info.name, line, [*messages, *tools])
 
     def _line(self, asked: Asked) -> Line | ModelReply:
         if callable(self._script):
@@ -80,8 +79,8 @@ class ScriptedModel:
 class ScriptedStream:
     """One line as it comes; ``close`` ends a pause at once."""
 
-    def __init__(self, model: str, line: Line | ModelReply, sent: Sequence[Message]) -> None:
-        self._model, self._line, self._sent = model, line, sent
+    def __init__(self, model: str, line: Line | ModelReply, asked: Sequence[Mapping[str, Any]]) -> None:
+        self._model, self._line, self._asked = model, line, asked
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[Delta | ModelReply]:
@@ -115,6 +114,6 @@ class ScriptedStream:
         )
 
     def _estimated(self, line: Line) -> Usage:
-        sent = sum(len(str(message)) for message in self._sent)
+        sent = sum(len(str(part)) for part in self._asked)
         written = len(line.text) + len(line.thinking) + len(str(line.calls))
         return Usage(input_tokens=sent // 4, output_tokens=max(written // 4, 1), estimated=True)

@@ -3,15 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
-from agent.models import Message
-from agent.trace import AnyEvent, ModelReply, ShopChanged, ToolFinished
+from agent.models.protocol import Message, MessageCall
+from agent.trace import AnyEvent, ModelReply, ShopChanged, ToolCall, ToolFinished
 from agent.views.knowledge import told
 
 UNCALIBRATED_CHARS_PER_TOKEN = 4.0
 CORRECTED = "Corrected by the program:"
 MESSAGE_OVERHEAD_CHARS = 16  # role marks and separators of the chat template
+CALL_OVERHEAD_CHARS = 14  # templates print a call within its function
 
 
 class History:
@@ -83,7 +84,7 @@ class History:
         return hashlib.sha256((self.digest + text).encode()).hexdigest()[:32]
 
     def _instruct(self, instructions: str) -> None:
-        system = {"role": "system", "content": instructions}
+        system: Message = {"role": "system", "content": instructions}
         if system == self._system:
             return
         self.size += message_size(system) - (message_size(self._system) if self._system else 0)
@@ -97,7 +98,8 @@ class History:
         self.size -= forgotten
         self.rewritten |= forgotten > 0
         self._messages = [
-            {name: value for name, value in message.items() if name != "thinking"} for message in self._messages
+            cast("Message", {name: value for name, value in message.items() if name != "thinking"})
+            for message in self._messages
         ]
 
     def _add_reply(self, reply: ModelReply) -> None:
@@ -108,7 +110,7 @@ class History:
         if reply.tool_calls:
             self._called = {call.id for call in reply.tool_calls}
             # Content beside calls makes qwen3's template leave the calls out, so only the page shows it.
-            self._append(_with_thinking(reply, "", [_wire_call(call.id, call) for call in reply.tool_calls]))
+            self._append(_with_thinking(reply, "", [_call(call) for call in reply.tool_calls]))
         elif reply.text.strip():
             self._append(_with_thinking(reply, reply.text, []))
 
@@ -117,7 +119,7 @@ class History:
             if versions.get(event.resource, event.version_after) >= event.version_after:
                 continue
             old = self._messages[place]
-            new = old | {"content": old["content"] + _overtaken_mark(event)}
+            new: Message = {**old, "content": old["content"] + _overtaken_mark(event)}
             self._messages[place] = new
             self._stamped[place] = {name: seen for name, seen in versions.items() if name != event.resource}
             self.size += message_size(new) - message_size(old)
@@ -139,11 +141,13 @@ class History:
 def message_size(message: Message) -> int:
     """Characters a message adds to a prompt, marks of the template included."""
     calls = message.get("tool_calls")
-    written = len(message["content"]) + len(message.get("thinking", ""))
-    return written + (len(json.dumps(calls, ensure_ascii=False)) if calls else 0) + MESSAGE_OVERHEAD_CHARS
+    written = len(message["content"]) + len(message.get("thinking", "")) + MESSAGE_OVERHEAD_CHARS
+    if calls:
+        written += len(json.dumps(calls, ensure_ascii=False)) + CALL_OVERHEAD_CHARS * len(calls)
+    return written
 
 
-def _with_thinking(reply: ModelReply, content: str, calls: list[Message]) -> Message:
+def _with_thinking(reply: ModelReply, content: str, calls: list[MessageCall]) -> Message:
     message: Message = {"role": "assistant", "content": content}
     if reply.thinking:
         message["thinking"] = reply.thinking
@@ -152,8 +156,8 @@ def _with_thinking(reply: ModelReply, content: str, calls: list[Message]) -> Mes
     return message
 
 
-def _wire_call(call_id: str, call: Any) -> Message:
-    return {"id": call_id, "function": {"name": call.name, "arguments": call.arguments}}
+def _call(call: ToolCall) -> MessageCall:
+    return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def _tool_message(event: ToolFinished, content: str) -> Message:

@@ -134,9 +134,8 @@ def read(messages: Sequence[Message]) -> Notes:
 def _calls(message: Message) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
     """The calls of a message by id: the one place that knows how a call is written in it."""
     for call in rows_in(message, "tool_calls"):
-        function = call.get("function")
-        if isinstance(function, dict) and isinstance(function.get("arguments"), dict):
-            yield str(call.get("id")), (str(function.get("name")), function["arguments"])
+        if isinstance(call.get("arguments"), dict):
+            yield str(call.get("id")), (str(call.get("name")), call["arguments"])
 
 
 def _result(name: str, arguments: Mapping[str, Any], text: str) -> Result:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.models import Delta, Message, ModelOptions
-from agent.trace import ModelFault, ModelInfo, ModelReply, ToolCall, Usage
+from agent.models import Delta, Message
+from agent.trace import ModelFault, ModelInfo, ModelOptions, ModelReply, ToolCall, Usage
 from assistant.offline.desk import Desk, Need, Trouble
 from assistant.offline.notes import Notes, Result, copies, dollars, listed, read, whole
 from assistant.offline.rules import RULES, tidy
@@ -47,8 +47,8 @@ class OfflineModel:
 class OfflineStream:
     """One reply, word by word; ``close`` ends it at once."""
 
-    def __init__(self, model: str, move: Move, sent: int, pause: float, deadline: float | None) -> None:
-        self._model, self._move, self._sent, self._pause, self._deadline = model, move, sent, pause, deadline
+    def __init__(self, model: str, move: Move, asked: int, pause: float, deadline: float | None) -> None:
+        self._model, self._move, self._asked, self._pause, self._deadline = model, move, asked, pause, deadline
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[Delta | ModelReply]:
@@ -72,7 +72,7 @@ class OfflineStream:
         incomplete = error is not None or self._closed.is_set()
         calls = [] if incomplete else self._move.calls
         written = len(said + self._move.thinking) + sum(len(f"{call.name}{call.arguments}") for call in calls)
-        read, wrote = self._sent // CHARS_PER_TOKEN, max(written // CHARS_PER_TOKEN, 1)
+        read, wrote = self._asked // CHARS_PER_TOKEN, max(written // CHARS_PER_TOKEN, 1)
         return ModelReply(
             model=self._model,
             text=said,

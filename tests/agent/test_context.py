@@ -5,9 +5,8 @@ import pytest
 from agent.guards.context import ContextWindow, room_for_answer, was_cut
 from agent.guards.guard import BeforeModel
 from agent.loop.agent import Agent
-from agent.models import ModelOptions
 from agent.models.scripted import Line, ScriptedModel, say
-from agent.trace import ModelRequest, Usage
+from agent.trace import ModelOptions, ModelRequest, Usage
 from agent.views.run import Tally
 from agent.views.tokens import Estimate
 from tests.agent.playing import Shelf, of, play

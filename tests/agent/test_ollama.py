@@ -9,11 +9,13 @@ import pytest
 
 from agent.guards.limits import Limits
 from agent.loop.agent import Agent
-from agent.models import Delta, ModelOptions
-from agent.models.ollama import OllamaModel, OllamaStream
-from agent.models.ollama_state import ServerState, find_server, has_model
+from agent.models import Delta, Message
+from agent.models.engine import ServerState
+from agent.models.ollama import OllamaEngine, OllamaModel
+from agent.models.ollama.model import OllamaStream
+from agent.models.ollama.wire import body_of
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
-from agent.trace import ModelReply
+from agent.trace import ModelOptions, ModelReply
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk, end, lighthouse, reply
@@ -141,10 +143,8 @@ def test_a_wrap_up_is_asked_without_tools() -> None:
 
 
 def test_with_no_server_the_run_ends_at_once_and_says_how_to_start_one() -> None:
-    started = time.monotonic()
     result, _ = run([{"behaviour": "refuse"}])
-    assert time.monotonic() - started < 3
-    assert result.stop_reason == "model_unavailable"
+    assert (result.stop_reason, result.model_calls) == ("model_unavailable", 1)
     assert "Ollama is not running. Start it with: ollama serve" in result.answer
 
 
@@ -157,13 +157,45 @@ def test_a_model_that_is_not_pulled_comes_with_its_command(words: str) -> None:
     assert "The model qwen3:4b is not pulled. Get it with: ollama pull qwen3:4b" in result.answer
 
 
-def test_a_model_that_cannot_think_is_asked_once_more_without_and_remembered() -> None:
+def test_a_model_that_cannot_think_is_asked_once_more_without_and_the_run_remembers() -> None:
     refusal = '"qwen3:4b" does not support thinking'
-    with OllamaServer([failed(400, refusal), reply("Yes."), reply("No.")]) as server:
-        model = OllamaModel(MODEL, server.url)
-        first, second = list(ask(server, model))[-1], list(ask(server, model))[-1]
+    look = ("check_stock", {"book_id": 7})
+    result, server = run([failed(400, refusal), reply(calls=[look]), reply("Yes.")])
     assert [body.get("think") for body in server.requests] == [True, None, None]
-    assert (first.text, len(first.warnings), second.text, second.warnings) == ("Yes.", 1, "No.", [])
+    first, second = (event for event in result.trace if event.kind == "model_reply")
+    assert (first.without_thinking, len(first.warnings)) == (True, 1)
+    assert (second.without_thinking, second.warnings, second.text) == (False, [], "Yes.")
+    asked = [event.options for event in result.trace if event.kind == "model_request"]
+    assert [options.think for options in asked if options] == [True, None]
+
+
+def test_calls_are_sent_in_ollamas_shape() -> None:
+    call = {"id": "call_1.1.1", "name": "check_stock", "arguments": {"book_id": 7}}
+    message: Message = {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls": [call]}
+    (sent,) = body_of(MODEL, [message], [], ModelOptions())["messages"]
+    function = {"name": "check_stock", "arguments": {"book_id": 7}}
+    assert list(sent.items()) == [
+        ("role", "assistant"),
+        ("content", ""),
+        ("thinking", "Hm."),
+        ("tool_calls", [{"id": "call_1.1.1", "function": function}]),
+    ]
+
+
+def test_what_a_run_must_know_of_its_model_is_asked_once_for_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with OllamaServer() as server:
+        paths, plain = [], server.step
+        monkeypatch.setattr(server, "step", lambda path, body: paths.append(path) or plain(path, body))
+        infos = {OllamaModel(MODEL, server.url).info.digest for _ in range(20)}
+        assert paths == ["/api/tags", "/api/show"]
+        monkeypatch.setattr("agent.models.ollama.server.STAYS_TRUE_SECONDS", 0.0)
+        infos |= {OllamaModel(MODEL, server.url).info.digest for _ in range(2)}
+        assert paths == ["/api/tags", "/api/show", "/api/tags", "/api/tags"]
+        listed = server._listed
+        monkeypatch.setattr(server, "_listed", lambda name: listed(name) | {"digest": "of another pull"})
+        infos.add(OllamaModel(MODEL, server.url).info.digest)
+        assert paths[4:] == ["/api/tags", "/api/show"]
+    assert len(infos) == 2
 
 
 SPOKE = chunk(content="Dune is")
@@ -191,17 +223,15 @@ def test_a_reply_that_is_done_counts_however_the_connection_ends(ending: str) ->
 
 @pytest.mark.parametrize("step", [{"behaviour": "hang-before-response"}, {"lines": [SPOKE], "then": "hang"}])
 def test_a_server_that_hangs_is_left_at_the_deadline(step: Step) -> None:
-    started = time.monotonic()
-    with OllamaServer([step]) as server:
+    with OllamaServer([step]) as server:  # for ever, and the model's own patience is minutes
         result = bookshop(server, max_seconds=0.3).run(Conversation(), "Hello")
-        assert time.monotonic() - started < 0.8
         assert server.wait_until(lambda seen: seen.disconnects)
     assert (result.stop_reason, result.model_calls) == ("max_seconds", 1)
 
 
 PHASES = [
     ({"behaviour": "hang-before-response"}, ""),
-    (reply("Late.", delay_s=5), ""),
+    (reply("Late.", delay_s=60), ""),
     ({"lines": [chunk(thinking="Hm, "), chunk(thinking="well.")], "then": "hang"}, "thinking_delta"),
     (
         {"lines": [chunk(thinking="Hm."), chunk(content="Dune "), chunk(content="is")], "then": "hang"},
@@ -222,14 +252,12 @@ def test_closing_from_another_thread_ends_reply_and_connection_at_once_each_time
             reader.start()
             asked = time_of_twenty + 1
             assert reached.wait(2) if after else server.wait_until(lambda seen, n=asked: len(seen.requests) == n)
-            closed_at = time.monotonic()
             stream.close()
-            reader.join(1)
+            reader.join(10)
             assert not reader.is_alive()
             assert server.wait_until(lambda seen, n=asked: len(seen.disconnects) == n)
-            assert server.disconnects[-1] - closed_at < 1
             whole = got[-1]
-            assert whole.incomplete
+            assert (whole.incomplete, whole.error.stop_reason) == (True, "cancelled")  # the deadline is later
             assert whole.thinking + whole.text == "".join(delta.text for delta in got[:-1])
 
 
@@ -261,36 +289,36 @@ def test_the_next_request_does_not_wait_for_a_reply_that_was_closed() -> None:
         stream = ask(server)
         threading.Thread(target=lambda: server.wait_until(lambda seen: seen.requests) and stream.close()).start()
         assert list(stream)[-1].incomplete
-        started = time.monotonic()
         assert list(ask(server))[-1].text == "Yes."
-        assert time.monotonic() - started < 0.5
+        assert server.wait_until(lambda seen: seen.disconnects)
 
 
 def test_a_server_that_is_there_tells_its_models_and_their_digests() -> None:
     with OllamaServer(models=["qwen3:4b", "gemma3:latest"]) as server:
-        state = find_server(server.url)
+        state = OllamaEngine(server.url).find_server()
         info = OllamaModel("gemma3", server.url).info
     assert (state.reachable, state.version) == (True, "0.33.0")
-    assert has_model(state, "qwen3:4b")
-    assert has_model(state, "gemma3")
-    assert not has_model(state, "qwen3")
+    assert state.find("qwen3:4b")
+    assert state.find("gemma3")
+    assert not state.find("qwen3")
     assert info.digest == state.models[1].digest
     assert info.label == "gemma3 on Ollama"
 
 
-def test_a_server_that_is_not_there_is_found_out_within_a_second() -> None:
-    started = time.monotonic()
+@pytest.mark.parametrize("hangs", [True, False])
+def test_a_server_that_does_not_answer_is_not_waited_for(hangs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     with OllamaServer([{"behaviour": "refuse"}]) as server:
-        assert find_server(server.url) == ServerState()
+        if hangs:
+            monkeypatch.setattr(server, "step", lambda *_: {"behaviour": "hang-before-response"})
+        assert OllamaEngine(server.url).find_server(0.1) == ServerState()
         assert OllamaModel(MODEL, server.url).info.digest is None
-    assert time.monotonic() - started < 1
 
 
 @pytest.mark.parametrize("host", ["http://[bad", "localhost:99999", "ftp://localhost"])
 def test_an_address_that_is_none_is_told_in_words(host: str) -> None:
     (whole,) = OllamaModel(MODEL, host).stream(ASKED, [], ModelOptions(), None)
     assert whole.error.message.startswith("OLLAMA_HOST is not an address.")
-    assert not find_server(host).reachable
+    assert not OllamaEngine(host).find_server().reachable
 
 
 def test_a_proxy_in_the_environment_is_not_asked_for_a_server_on_this_machine(

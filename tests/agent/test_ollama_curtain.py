@@ -2,9 +2,10 @@
 
 import pytest
 
-from agent.models import Delta, ModelOptions
+from agent.models import Delta
 from agent.models.curtain import Curtain
 from agent.models.ollama import OllamaModel
+from agent.trace import ModelOptions
 from tests.ollama_server import MODEL, OllamaServer, chunk, end
 
 CALL = '{"name": "search_books", "arguments": {"query": "dune"}}'

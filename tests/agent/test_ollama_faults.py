@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
-from agent.trace import ModelReply
+from agent.trace import ModelOptions, ModelReply
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk, end, reply
 
 ASKED = [{"role": "user", "content": "Is there a copy?"}]

@@ -7,7 +7,7 @@ import sys
 import httpx
 import pytest
 
-from agent.models.ollama_state import find_server, has_model
+from agent.models.ollama import OllamaEngine
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk, end, lighthouse, reply
 
 CHAT = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}], "options": {"num_ctx": 8_192}}
@@ -76,7 +76,7 @@ def test_it_runs_as_a_process_that_tells_its_address() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            assert has_model(find_server(process.stdout.readline().strip()), MODEL)
+            assert OllamaEngine(process.stdout.readline().strip()).find_server().find(MODEL)
         finally:
             process.terminate()
     assert process.returncode == 0

@@ -13,7 +13,7 @@ from agent.models.ollama import OllamaModel
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
-from tests.agent.wire import assert_readable, contents, failed, play, said, shelf, stop_once, wire_of
+from tests.agent.wire import assert_readable, contents, failed, in_time, play, said, shelf, stop_once, wire_of
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk
 
 DONE = said("Here you are.")
@@ -21,17 +21,17 @@ THOUGHT = chunk(thinking="Hm.")
 """After which text is drawn as it comes: before it, it could still turn out to be thinking."""
 PHASES: dict[str, tuple[Step, str]] = {
     "queue": ({"behaviour": "hang-before-response"}, ""),
-    "load": (said("Late.") | {"delay_s": 30}, ""),
+    "load": (said("Late.") | {"delay_s": 600}, ""),
     "prompt": ({"lines": [], "then": "hang"}, ""),
     "thinking": ({"lines": [chunk(thinking="Hm, "), chunk(thinking="well.")], "then": "hang"}, "thinking_delta"),
-    "answer": ({"lines": [THOUGHT, *[chunk(content="word ")] * 2_000], "line_delay_s": 0.01}, "text_delta"),
+    "answer": ({"lines": [THOUGHT, *[chunk(content="word ")] * 60_000], "line_delay_s": 0.01}, "text_delta"),
 }
 TIMES = 20
 
 
-def stop_in(server: OllamaServer, after: str) -> tuple[float, str, float]:
-    """Run, stop once the phase is reached; seconds until the server saw the client leave and until the end."""
-    kept, cancel, conversation = Limits(max_seconds=20), Cancel(), Conversation()
+def stop_in(server: OllamaServer, after: str) -> str:
+    """Run, stop once the phase is reached and see the server be left; why the run ended."""
+    kept, cancel, conversation = Limits(max_seconds=300), Cancel(), Conversation()
     agent = Agent(OllamaModel(MODEL, server.url, digest="known"), shelf(), "Be brief.", kept)
     seen, left, asked = threading.Event(), len(server.disconnects), len(server.requests)
 
@@ -45,23 +45,19 @@ def stop_in(server: OllamaServer, after: str) -> tuple[float, str, float]:
     assert server.wait_until(lambda s: len(s.requests) > asked, 5)
     assert not after or seen.wait(5)
     time.sleep(0.01)  # so that it really waits
-    started = time.monotonic()
     cancel.request()
-    assert server.wait_until(lambda s: len(s.disconnects) > left, 5)
-    thread.join(5)
+    assert server.wait_until(lambda s: len(s.disconnects) > left, 10), "left in the middle of what it does"
+    thread.join(10)
     assert not thread.is_alive()
     end = conversation.events[-1]
     assert end.kind == "run_finished"
-    return server.disconnects[-1] - started, end.stop_reason, time.monotonic() - started
+    return end.stop_reason
 
 
 @pytest.mark.parametrize(("step", "after"), PHASES.values(), ids=PHASES)
-def test_in_every_phase_the_server_sees_the_disconnect_within_a_second_each_time(step: Step, after: str) -> None:
-    with OllamaServer([step]) as server:
-        outcomes = [stop_in(server, after) for _ in range(TIMES)]
-    assert max(seconds for seconds, _, _ in outcomes) < 1.0
-    assert max(seconds for _, _, seconds in outcomes) < 1.5
-    assert {stop for _, stop, _ in outcomes} == {"cancelled"}
+def test_in_every_phase_a_stop_leaves_the_server_each_time(step: Step, after: str) -> None:
+    with OllamaServer([step]) as server:  # which would go on for minutes
+        assert {stop_in(server, after) for _ in range(TIMES)} == {"cancelled"}
     assert len(server.requests) == len(server.disconnects) == TIMES
 
 
@@ -85,35 +81,30 @@ def test_a_stop_before_the_first_byte_ends_at_once_and_the_next_message_waits_fo
 ) -> None:
     conversation = bookshop.conversation(1)
     wire = [*wire_of("cancel-during-prefill")[:1], DONE]
-    wire[0] = wire[0] | {"delay_s": 30}
+    wire[0] = wire[0] | {"delay_s": 600}
     with OllamaServer(wire) as server:
         agent = bookshop.agent(OllamaModel(MODEL, server.url), 1, conversation, Settings())
         bookshop.runs.start(agent, conversation, "Hello", "one")
         assert server.wait_until(lambda seen: seen.requests, 5)
-        started = time.monotonic()
         bookshop.runs.stop(conversation.handle)
-        assert bookshop.runs.wait(conversation.handle, 5)
-        assert time.monotonic() - started < 1
+        assert bookshop.runs.wait(conversation.handle, 10)
         assert server.wait_until(lambda seen: seen.disconnects)
         bookshop.runs.start(agent, conversation, "Hello again", "two")
-        assert bookshop.runs.wait(conversation.handle, 5)
+        assert bookshop.runs.wait(conversation.handle, 10)
     ends = [event for event in conversation.events if event.kind == "run_finished"]
     assert [end.stop_reason for end in ends] == ["cancelled", "done"]
     assert ends[1].answer == "Here you are."
-    assert time.monotonic() - started < 3
     assert "late" not in str(server.requests[1]["messages"])
 
 
 def test_a_stop_in_the_pause_before_another_try_ends_it_at_once(
     bookshop: Bookshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.loop.model_call.PAUSES", (30.0, 30.0))
+    monkeypatch.setattr("agent.loop.model_call.PAUSES", (600.0, 600.0))
     cancel = Cancel()
-    started = time.monotonic()
-    busy = failed(503, "server busy, please try again")
-    played = play([busy], bookshop, cancel=cancel, watch=stop_once("model_reply", cancel), max_seconds=60)
+    busy, watch = failed(503, "server busy, please try again"), stop_once("model_reply", cancel)
+    played = in_time(lambda: play([busy], bookshop, cancel=cancel, watch=watch, max_seconds=1_000))
     assert (played.stop, len(played.requests)) == ("cancelled", 1)
-    assert time.monotonic() - started < 2
 
 
 def test_a_stop_asked_for_before_the_run_sends_nothing(bookshop: Bookshop) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.models import ModelOptions
+from agent.trace import ModelOptions
 from assistant.bookshop import Bookshop
 from tests.agent.wire import called, failed, play, said
 from tests.ollama_server import Step, chunk, reply

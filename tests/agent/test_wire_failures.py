@@ -1,14 +1,13 @@
 """Recordings of servers that refuse, fail, break off, hang, or say nothing: each ends in one readable line."""
 
-import time
 from typing import Any
 
 import pytest
 
-from agent.models import ModelOptions
+from agent.trace import ModelOptions
 from assistant.bookshop import Bookshop
 from tests.agent.playing import ASK, CALL, END, OPEN
-from tests.agent.wire import ANSWER, Played, called, contents, failed, play, said, wire_of
+from tests.agent.wire import ANSWER, Played, called, contents, failed, in_time, play, said, wire_of
 from tests.ollama_server import TEMPLATE, OllamaServer, Step, chunk, end
 
 DONE = said("Here you are.")
@@ -381,10 +380,8 @@ def test_a_server_that_stays_busy_is_left_in_words(bookshop: Bookshop) -> None:
 
 
 def test_pauses_between_tries_keep_to_the_deadline(bookshop: Bookshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.loop.model_call.PAUSES", (30.0, 30.0))
-    started = time.monotonic()
-    played = play([BUSY], bookshop, max_seconds=0.3)
-    assert time.monotonic() - started < 1.5
+    monkeypatch.setattr("agent.loop.model_call.PAUSES", (600.0, 600.0))
+    played = in_time(lambda: play([BUSY], bookshop, max_seconds=0.3))
     assert played.stop in ("max_seconds", "model_unavailable")
 
 
@@ -412,9 +409,7 @@ def test_a_silent_load_is_waited_for(bookshop: Bookshop) -> None:
 
 @pytest.mark.parametrize("case", ["hang-hours", "timeout-aborts-load"])
 def test_a_server_that_hangs_is_left_at_the_deadline_and_asked_once(bookshop: Bookshop, case: str) -> None:
-    started = time.monotonic()
-    played = play(case, bookshop, max_seconds=0.4)
-    assert time.monotonic() - started < 1.4
+    played = play(case, bookshop, max_seconds=0.4)  # its own patience is 100 seconds
     fails(played, "max_seconds", "time")
     assert "Dun" not in played.answer.split("Done")[0].replace("Done", "")
 

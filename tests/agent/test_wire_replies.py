@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.models import ModelOptions
+from agent.trace import ModelOptions
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop
 from assistant.grounding import grounding_mark

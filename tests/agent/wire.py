@@ -8,22 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import store
 from agent.cancel import Cancel
 from agent.guards.limits import Limits
 from agent.loop.agent import Agent
-from agent.models import ModelOptions
 from agent.models.ollama import OllamaModel
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
-from agent.trace import StopReason
+from agent.trace import ModelOptions, StopReason
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, Settings
 from tests.agent.playing import kinds, of
 from tests.ollama_server import MODEL, OllamaServer, Step, Wire, chunk, end
+
+T = TypeVar("T")
 
 _LINES = Path(__file__).with_name("wire_cases.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
 CASES: dict[str, dict[str, Any]] = {case["id"]: case for case in map(json.loads, _LINES)}
@@ -258,6 +259,16 @@ def stop_once(phase: str, cancel: Cancel) -> Callable[[Any, OllamaServer], None]
             asked[0].start()
 
     return watch
+
+
+def in_time(work: Callable[[], T], seconds: float = 20.0) -> T:
+    """Do what must end long before the pause that it could wait for."""
+    results: list[T] = []
+    worker = threading.Thread(target=lambda: results.append(work()), daemon=True)
+    worker.start()
+    worker.join(seconds)
+    assert results, "it waits"
+    return results[0]
 
 
 def contents(messages: Sequence[dict[str, Any]], role: str) -> list[str]:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import store
 from agent.guards.limits import Limits
 from agent.loop.tool_call import Approval
-from agent.models import ModelOptions
-from agent.trace import Fact, ModelReply
+from agent.trace import Fact, ModelOptions, ModelReply
 from agent.views.answers import wrap_up_request
 from assistant.bookshop import Bookshop
 from assistant.faults import Fault

@@ -8,8 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from agent.guards.limits import Limits
-from agent.models import ModelOptions
-from agent.trace import ModelInfo, Prices, RunStarted
+from agent.trace import ModelInfo, ModelOptions, Prices, RunStarted
 from assistant.faults import Fault
 from assistant.freshness import Cure
 from assistant.meanwhile import Plan

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from agent.guards.limits import PRESETS, UNGUARDED, Limits
-from agent.models import ModelOptions
 from agent.text import nth
-from agent.trace import Prices, RunFinished, Usage
+from agent.trace import ModelOptions, Prices, RunFinished, Usage
 from assistant.faults import LEAK, Fault
 from assistant.settings import Settings
 from assistant.three_questions import answers

@@ -1,14 +1,12 @@
 """``bookshop ask`` against servers that hang or break off: it ends in time, says so, and asks for nothing more."""
 
-import time
-
 import pytest
 
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk
 from tests.terminal.conftest import Command
 
-LIMIT, GRACE, SLACK = 2.0, 1.0, 1.5
-"""Seconds: what the run may take, what it may take longer, and what a busy machine may add."""
+LIMIT = 2.0
+"""Seconds that the run may take; the servers hang for ever, or for minutes."""
 HANGING: dict[str, Step] = {
     "before the first byte": {"behaviour": "hang-before-response"},
     "after the headers": {"lines": [], "then": "hang"},
@@ -20,19 +18,13 @@ HANGING: dict[str, Step] = {
 
 @pytest.mark.parametrize("step", HANGING.values(), ids=HANGING)
 def test_ask_ends_within_its_time_without_a_wrap_up(program: Command, step: Step) -> None:
-    started = time.monotonic()
-    assert program("--help").status == 0
-    start = time.monotonic() - started
     with OllamaServer([step]) as server:
-        started = time.monotonic()
         ended = program("ask", "Hello", "--model", MODEL, "--max-seconds", LIMIT, "--json", OLLAMA_HOST=server.url)
-        seconds = time.monotonic() - started
         assert server.wait_until(lambda seen: seen.disconnects)
     assert (ended.status, ended.json["stop_reason"]) == (3, "max_seconds")
     assert (ended.json["answer_by"], ended.json["model_calls"]) == ("program", 1)
     assert len(server.requests) == 1
     assert server.requests[0]["tools"]
-    assert LIMIT <= seconds < LIMIT + GRACE + start + SLACK
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agent.models.ollama_state import ModelCard
+from agent.models.engine import ModelCard
 from tests.ollama_server import MODEL, OllamaServer, Step, reply
 from ui.model_panel import card_lines, card_warnings
 from ui.opened import LOOK_AGAIN_SECONDS, OPENED, Looked
@@ -219,8 +219,7 @@ def test_names_of_a_server_are_no_markup(ollama: OllamaServer) -> None:
 def test_an_answer_that_is_known_is_shown_while_a_server_hangs() -> None:
     release = threading.Event()
     looked = Looked(lambda: release.wait(PATIENCE), False, at=time.monotonic() - 2 * LOOK_AGAIN_SECONDS)
-    began = time.monotonic()
     assert [looked.get(0.05) for _ in range(20)] == [False] * 20
-    assert time.monotonic() - began < 1.0
+    assert looked.looking is not None  # one look, which still goes on
     release.set()
     assert looked.get(PATIENCE, afresh=True) is True

@@ -11,8 +11,7 @@ from typing import Any
 import streamlit as st
 
 from agent.guards.limits import LIMIT_DIALS, Dial, Limits
-from agent.models import ModelOptions
-from agent.trace import Prices
+from agent.trace import ModelOptions, Prices
 from assistant.faults import Fault
 from assistant.freshness import Cure
 from assistant.settings import OPTION_DIALS, SETTING_DIALS, TOOL_NAMES, Settings

@@ -1,4 +1,4 @@
-"""What can come instead of an answer: errors of the server, unpacked, and errors of the way it answers."""
+"""What can come instead of an answer: errors of the server, unpacked, and errors of the way to it."""
 
 import json
 import re
@@ -15,7 +15,23 @@ _NOT_FOR_PEOPLE = re.compile(
 """Pages, JSON, several lines, paths, addresses and host names; and nothing at all."""
 
 
-class Refused(Exception):
+class Trouble(Exception):
+    """There is no answer, or no whole one."""
+
+
+class BadAddress(Trouble):
+    """OLLAMA_HOST is no address that a server can be reached at."""
+
+
+class Unreachable(Trouble):
+    """Nothing takes connections at the address."""
+
+
+class ProxyRefused(Trouble):
+    """A proxy of the environment cannot be used, or does not let us through."""
+
+
+class Refused(Trouble):
     """The server answered with an error: before the answer, with a status, or in its middle, without one.
 
     ``words`` are its own, unpacked; ``prompt_tokens`` and ``context_tokens`` are those of a prompt too long, where
@@ -47,19 +63,19 @@ class Refused(Exception):
         return None if _NOT_FOR_PEOPLE.search(words) else words[:200]
 
 
-class BrokeOff(Exception):
-    """The stream ended without its last line."""
+class BrokeOff(Trouble):
+    """The connection ended, or was ended, before the answer was whole."""
 
 
-class TooLong(Exception):
+class TooLong(Trouble):
     """The server sent more than any answer can have."""
 
 
-class OnlyLoaded(Exception):
+class OnlyLoaded(Trouble):
     """The server loaded the model, or unloaded it, instead of answering."""
 
 
-class Unreadable(Exception):
+class Unreadable(Trouble):
     """All that the model had to say were calls that nobody can read."""
 
 

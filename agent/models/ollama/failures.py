@@ -1,32 +1,59 @@
 """What can go wrong between us and Ollama, and what each of it means to people."""
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import httpx
-
-from agent.models.ollama_errors import BrokeOff, OnlyLoaded, Refused, Silent, TooLong, Unreadable
-from agent.models.ollama_network import BadAddress
-from agent.models.ollama_signs import Sign, never_began, raised, says, shows_a_page, status
+from agent.models.ollama.errors import (
+    BadAddress,
+    BrokeOff,
+    OnlyLoaded,
+    ProxyRefused,
+    Refused,
+    Silent,
+    TooLong,
+    Trouble,
+    Unreachable,
+    Unreadable,
+)
 from agent.trace import ModelFault
 
-FAILURES = (
-    Refused,
-    BrokeOff,
-    TooLong,
-    OnlyLoaded,
-    Unreadable,
-    ConnectionError,
-    TimeoutError,
-    httpx.HTTPError,
-    httpx.InvalidURL,
-    ValueError,
-    KeyError,
-    AttributeError,
-    TypeError,
-    RecursionError,
-)
+FAILURES = (Trouble, TimeoutError, ValueError, KeyError, AttributeError, TypeError, RecursionError)
 """All that is raised when a server misbehaves; the last five come from answers of a wrong shape."""
+
+Sign = Callable[[Exception], bool]
+"""What an exception has to be for a symptom to fit."""
+
+
+def raised(*kinds: type[Exception]) -> Sign:
+    """The sign that one of these was raised."""
+    return lambda error: isinstance(error, kinds)
+
+
+def says(pattern: str) -> Sign:
+    """The sign that the server's own words match a pattern; a page is not its own."""
+    words = re.compile(pattern, re.IGNORECASE)
+    return lambda error: isinstance(error, Refused) and not error.is_page and bool(words.search(error.words))
+
+
+def status(*codes: int, empty: bool = False) -> Sign:
+    """The sign that the server answered with one of these; ``empty``: and with nothing else."""
+    return lambda error: (
+        isinstance(error, Refused) and error.status in codes and not (empty and error.words.strip())
+    )
+
+
+def shows_a_page(error: Exception) -> bool:
+    """The sign that something answered which speaks to browsers, or which only leads elsewhere."""
+    if not isinstance(error, Refused) or error.status is None:
+        return False
+    return error.is_page or error.status in range(300, 400)
+
+
+def never_began(error: Exception) -> bool:
+    """The sign that nothing came within the time for the first byte."""
+    return isinstance(error, Silent) and not error.begun
 
 
 @dataclass(frozen=True)
@@ -58,13 +85,13 @@ SYMPTOMS = (
     Symptom(raised(Silent), "model_error", "Ollama fell silent in mid-answer: nothing came for {seconds} s"),
     # refused-while-streaming
     Symptom(
-        raised(httpx.ConnectError, httpx.ConnectTimeout, ConnectionError),
+        raised(Unreachable),
         "model_unavailable",
         "Ollama is not running. Start it with: ollama serve",
     ),
     Symptom(raised(TimeoutError), "max_seconds", "the time was up before the model had answered"),
     Symptom(
-        raised(BadAddress, httpx.InvalidURL, httpx.UnsupportedProtocol),
+        raised(BadAddress),
         "model_unavailable",
         "OLLAMA_HOST is not an address. Unset it, or set it to the name of a computer and a port",
     ),
@@ -72,7 +99,7 @@ SYMPTOMS = (
     Symptom(shows_a_page, "model_unavailable", PROXY),
     Symptom(status(407), "model_unavailable", PROXY),
     Symptom(status(502, 503, 504, empty=True), "model_unavailable", PROXY),
-    Symptom(raised(httpx.ProxyError), "model_unavailable", PROXY),
+    Symptom(raised(ProxyRefused), "model_unavailable", PROXY),
     Symptom(
         says("page not found|method not allowed"),
         "model_unavailable",
@@ -160,7 +187,7 @@ SYMPTOMS = (
     Symptom(raised(TooLong), "model_error", "Ollama sent more than an answer can have"),
     # no-done-line
     Symptom(
-        raised(BrokeOff, httpx.TransportError),
+        raised(BrokeOff),
         "model_error",
         "Ollama broke off before the answer was complete",
         "later",

@@ -1,5 +1,6 @@
-"""One reply of Ollama, put together from its chunks."""
+"""One reply of Ollama, put together from its chunks; its calls are read with some patience."""
 
+import json
 import math
 import time
 from collections.abc import Sequence
@@ -8,10 +9,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from agent.models import Delta, DeltaKind
 from agent.models.curtain import Curtain
-from agent.models.ollama_calls import BadCall, read_call
-from agent.models.ollama_errors import OnlyLoaded, TooLong, Unreadable
+from agent.models.ollama.errors import OnlyLoaded, TooLong, Unreadable
+from agent.models.protocol import Delta, DeltaKind
 from agent.trace import ModelFault, ModelReply, Timings, ToolCall, Usage
 
 LONGEST_SAID = 2_000_000
@@ -117,8 +117,8 @@ class Draft:
 
     def _take(self, call: Any) -> None:
         try:
-            made, repair = read_call(call)
-        except BadCall as bad:
+            made, repair = _read_call(call)
+        except _BadCall as bad:
             self._dropped.append(str(bad))
             return
         self._calls.append(made)
@@ -154,3 +154,35 @@ def _count(value: Any) -> int | None:
     if isinstance(value, float) and math.isfinite(value):
         value = int(value)
     return value if type(value) is int and 0 <= value < 2**53 else None
+
+
+class _BadCall(Exception):
+    """A call that cannot be read: without a name, or with arguments that are no object."""
+
+
+def _read_call(call: Any) -> tuple[ToolCall, str | None]:
+    """One call, and the repair that it needed; raises _BadCall. Arguments that are absent are none."""
+    function = call.get("function") if isinstance(call, dict) else None
+    function = function if isinstance(function, dict) else {}
+    name = function.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise _BadCall("A call without a name was dropped")
+    arguments = function.get("arguments")
+    if isinstance(arguments, dict):
+        return ToolCall(id="", name=name, arguments=arguments), None
+    if arguments is None:
+        return ToolCall(id="", name=name, arguments={}), None
+    unpacked = _unpacked(arguments)
+    if unpacked is None:
+        raise _BadCall(f"A call of {name[:80]} was dropped: its arguments are no object")
+    return ToolCall(
+        id="", name=name, arguments=unpacked
+    ), f"{name}: arguments came as text and were read as an object"
+
+
+def _unpacked(arguments: Any) -> dict[str, Any] | None:
+    try:
+        value = json.loads(arguments or "{}") if isinstance(arguments, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
