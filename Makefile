@@ -22,9 +22,9 @@ run: $(READY) ## open the shop in the browser, on a free port or on PORT=8600
 	@echo "Opening the shop (Ctrl-C closes it) ..."
 	@$(BIN)/streamlit run app.py $(if $(PORT),--server.port=$(PORT))
 
-test: $(READY) ## run all tests; the browser tests too where Chromium is found
+test: $(READY) ## run all tests, a worker for each processor; the browser tests too where Chromium is found
 	@echo "Running the tests ..."
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(READY) ## check style, types and shape
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet . && $(BIN)/mypy && echo "Lint is clean."

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Engine
 
 import store
@@ -14,6 +15,8 @@ from agent.archive import Archive
 from assistant.bookshop import Bookshop
 
 pytest.register_assert_rewrite("tests.agent.playing")
+settings.register_profile("no deadline", deadline=None)  # how long an example takes says more of the machine
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

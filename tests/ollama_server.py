@@ -91,7 +91,7 @@ class OllamaServer:
         self._thread.join()
         self._loop.close()
 
-    def wait_until(self, seen: Callable[["OllamaServer"], bool], seconds: float = 1.0) -> bool:
+    def wait_until(self, seen: Callable[["OllamaServer"], bool], seconds: float = 20.0) -> bool:
         """Wait until the server has seen something, at most ``seconds``: ``lambda server: server.disconnects``."""
         with self._news:
             return self._news.wait_for(lambda: bool(seen(self)), seconds)

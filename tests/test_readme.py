@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import cli
+from lab.stale import WORDINGS
 from terminal.shell import run_program
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,7 @@ def test_every_command_it_shows_works(
 ) -> None:
     monkeypatch.setenv("BOOKSHOP_DATABASE_URL", f"sqlite:///{tmp_path / 'shop.db'}")
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    monkeypatch.setattr("lab.stale.WORDINGS", WORDINGS[:1])  # a tenth of its trials show as well that it works
     status = run_program(cli.app, shlex.split(command))
     assert status == (3 if "--max-steps 2" in command else 0), capsys.readouterr().err
 

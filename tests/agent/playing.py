@@ -31,6 +31,7 @@ class Shelf:
     keys: list[str] = field(default_factory=list)
     held: threading.Event = field(default_factory=threading.Event)
     hanging: threading.Event = field(default_factory=threading.Event)
+    answered: threading.Event = field(default_factory=threading.Event)
     broken: BaseException = field(default_factory=lambda: RuntimeError(f"cannot reach {SECRET}"))
 
     def look(self, what: Annotated[str, Arg("What to look for.", 1, 80)] = "all") -> ToolOutcome:
@@ -60,6 +61,7 @@ class Shelf:
         """Answer when the test lets it."""
         self.hanging.set()
         self.held.wait(20)
+        self.answered.set()
         return ToolOutcome(result="at last")
 
     def tell(self, length: Annotated[int, Arg("How long.", 0, 5_000_000)]) -> ToolOutcome:

@@ -119,10 +119,10 @@ def test_a_hanging_tool_is_given_up_after_its_seconds_and_the_run_goes_on() -> N
 def test_a_hanging_tool_does_not_hold_the_run_beyond_its_deadline() -> None:
     shelf = Shelf()
     played = play(call("hang"), say("never"), toolbox=shelf.tools(), max_seconds=0.1)
+    assert not shelf.answered.is_set()
     shelf.held.set()
     assert played.kinds == [*OPEN, *CALL, "guard_decision", *END]
     assert played.result.stop_reason == "max_seconds"
-    assert played.result.seconds < 2
     assert len(played.model.requests) == 1
 
 

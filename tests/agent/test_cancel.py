@@ -1,7 +1,6 @@
 """Stopping a run, whatever it waits for."""
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from assistant.shop_tools import ShopTools
 from tests.agent.playing import Shelf, agent_for, calls, kinds, of, play
 
 SLOW = Line(text="one word after the other " * 200, pause=0.1)
-THINKS = Line(text="x " * 100, thinking="Let me see.", pause=5)
+THINKS = Line(text="x " * 100, thinking="Let me see.", pause=60)
 
 
 def stop_when(
@@ -57,7 +56,6 @@ def test_a_run_stopped_before_it_began_asks_no_model() -> None:
 
 @pytest.mark.parametrize(("kind", "line"), [("thinking_delta", THINKS), ("text_delta", SLOW)])
 def test_a_run_stops_at_once_while_the_model_thinks_or_answers(kind: str, line: Line) -> None:
-    began = time.monotonic()
     conversation = stop_when(lambda item: item.kind == kind, line)
     assert end_of(conversation) == ("cancelled", "program")
     assert kinds(conversation.events) == [
@@ -67,8 +65,9 @@ def test_a_run_stops_at_once_while_the_model_thinks_or_answers(kind: str, line: 
         "model_reply",
         "run_finished",
     ]
-    assert of(conversation.events, "model_reply")[0].incomplete
-    assert time.monotonic() - began < 3
+    (reply,) = of(conversation.events, "model_reply")
+    assert reply.incomplete
+    assert len(reply.text) < len(line.text) / 10
 
 
 def test_a_half_answer_is_not_what_the_next_turn_remembers() -> None:

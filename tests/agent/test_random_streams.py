@@ -22,7 +22,7 @@ from tests.agent.playing import of
 from tests.agent.wire import called, said
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk, end
 
-EXAMPLES = 1_000
+EXAMPLES = 400
 ADD = called("add_to_cart", {"book_id": 7, "quantity": 1})
 LEAKED = '{"name": "add_to_cart", "arguments": {"book_id": 7, "quantity": 2}}'
 

@@ -39,11 +39,11 @@ def test_a_retry_repeats_no_effect() -> None:
     assert shelf.things == {"x": 1}
 
 
-def test_waiting_for_a_busy_server_keeps_to_the_time_limit() -> None:
+def test_waiting_for_a_busy_server_keeps_to_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.loop.model_call.PAUSES", (3_600.0, 3_600.0))
     played = play(failed("later", "model_unavailable"), max_seconds=0.1)
     assert played.result.stop_reason in ("max_seconds", "model_unavailable")
-    assert played.result.seconds is not None
-    assert played.result.seconds < 0.9
+    assert len(played.model.requests) == 1
 
 
 def test_a_cut_reply_gets_a_larger_allowance_once_and_the_numbers_are_named() -> None:

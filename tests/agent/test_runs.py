@@ -18,6 +18,7 @@ from assistant.shop_tools import ShopTools
 from lab.scripts import LIGHTHOUSE
 from tests.agent.playing import Shelf, agent_for, kinds, of
 
+PATIENCE = 20.0
 SLOW = Line(text="word " * 100, thinking="I think.", pause=0.2)
 
 
@@ -32,8 +33,8 @@ def start(runs: Runs, conversation: Conversation, *lines: Any, shelf: Shelf | No
 
 
 def until(runs: Runs, handle: str, wanted: Callable[[Snapshot], bool]) -> Snapshot:
-    """Look until a snapshot is ``wanted``; at most five seconds."""
-    pause, deadline = threading.Event(), time.monotonic() + 5
+    """Look until a snapshot is ``wanted``."""
+    pause, deadline = threading.Event(), time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         snapshot = runs.snapshot(handle)
         assert snapshot
@@ -47,7 +48,7 @@ def test_a_run_goes_on_in_the_background_and_ends(engine: Engine, archive: Archi
     conversation = archive.start("1")
     agent = agent_for(ScriptedModel("test", LIGHTHOUSE), ShopTools(engine, 1, "test"))
     run_id = runs.start(agent, conversation, "Hello", "m1")
-    assert runs.wait(conversation.handle, 10)
+    assert runs.wait(conversation.handle, PATIENCE)
     snapshot = runs.snapshot(conversation.handle)
     assert snapshot
     assert (snapshot.run_id, snapshot.question, snapshot.running) == (run_id, "Hello", False)
@@ -64,16 +65,16 @@ def test_words_and_thoughts_are_seen_as_they_come(archive: Archive, runs: Runs) 
     assert second.text.startswith(first.text)
     assert second.seconds > first.seconds
     runs.stop(conversation.handle)
-    assert runs.wait(conversation.handle, 5)
+    assert runs.wait(conversation.handle, PATIENCE)
 
 
 def test_a_snapshot_says_which_tool_is_running(archive: Archive, runs: Runs) -> None:
     conversation, shelf = archive.start("1"), Shelf()
     start(runs, conversation, call("hang"), say("Done."), shelf=shelf)
-    assert shelf.hanging.wait(5)
+    assert shelf.hanging.wait(PATIENCE)
     assert until(runs, conversation.handle, lambda s: s.doing == "running hang").running
     shelf.held.set()
-    assert runs.wait(conversation.handle, 5)
+    assert runs.wait(conversation.handle, PATIENCE)
 
 
 def test_every_event_of_a_snapshot_is_in_the_database_already(archive: Archive, runs: Runs) -> None:
@@ -92,14 +93,12 @@ def test_every_event_of_a_snapshot_is_in_the_database_already(archive: Archive, 
     assert seen[-1] == len(conversation.events)
 
 
-def test_stop_ends_a_run_within_a_second(archive: Archive, runs: Runs) -> None:
+def test_stop_ends_a_run_at_once(archive: Archive, runs: Runs) -> None:
     conversation = archive.start("1")
-    start(runs, conversation, Line(text="word " * 100, pause=30))
+    start(runs, conversation, Line(text="word " * 100, pause=3_600))
     until(runs, conversation.handle, lambda s: s.doing == "waiting for the model")
-    began = time.monotonic()
     runs.stop(conversation.handle)
-    assert runs.wait(conversation.handle, 5)
-    assert time.monotonic() - began < 1
+    assert runs.wait(conversation.handle, PATIENCE)
     snapshot = runs.snapshot(conversation.handle)
     assert snapshot
     assert (snapshot.running, snapshot.stopping) == (False, True)
@@ -109,9 +108,9 @@ def test_stop_ends_a_run_within_a_second(archive: Archive, runs: Runs) -> None:
 def test_stop_ends_a_run_whose_tool_hangs(archive: Archive, runs: Runs) -> None:
     conversation, shelf = archive.start("1"), Shelf()
     start(runs, conversation, call("hang"), shelf=shelf)
-    assert shelf.hanging.wait(5)
+    assert shelf.hanging.wait(PATIENCE)
     runs.stop(conversation.handle)
-    assert runs.wait(conversation.handle, 2)
+    assert runs.wait(conversation.handle, PATIENCE)
     shelf.held.set()
     assert conversation.events[-1].kind == "run_finished"
 
@@ -119,7 +118,7 @@ def test_stop_ends_a_run_whose_tool_hangs(archive: Archive, runs: Runs) -> None:
 def test_a_second_start_is_refused_and_harms_nothing(engine: Engine, archive: Archive, runs: Runs) -> None:
     conversation, shelf = archive.start("1"), Shelf()
     run_id = start(runs, conversation, call("hang"), say("Done."), shelf=shelf)
-    assert shelf.hanging.wait(5)
+    assert shelf.hanging.wait(PATIENCE)
     for other in (runs, Bookshop(engine).runs):
         with pytest.raises(ConversationBusy):
             start(other, conversation, say("never"))
@@ -127,7 +126,7 @@ def test_a_second_start_is_refused_and_harms_nothing(engine: Engine, archive: Ar
     assert snapshot
     assert (snapshot.run_id, snapshot.running) == (run_id, True)
     shelf.held.set()
-    assert runs.wait(conversation.handle, 5)
+    assert runs.wait(conversation.handle, PATIENCE)
     assert conversation.events[-1].answer == "Done."  # type: ignore[union-attr]
 
 
@@ -135,7 +134,7 @@ def test_the_next_message_can_be_sent_as_soon_as_the_wait_is_over(archive: Archi
     conversation = archive.start("1")
     for number in range(5):
         start(runs, conversation, say(f"Answer {number}."))
-        assert runs.wait(conversation.handle, 5)
+        assert runs.wait(conversation.handle, PATIENCE)
     answers = [event.answer for event in of(conversation.events, "run_finished")]
     assert answers == [f"Answer {number}." for number in range(5)]
 
@@ -147,7 +146,7 @@ def test_conversations_run_side_by_side(archive: Archive, runs: Runs) -> None:
     for conversation in conversations:
         until(runs, conversation.handle, lambda s: s.doing == "running hang")
     shelf.held.set()
-    assert all(runs.wait(conversation.handle, 5) for conversation in conversations)
+    assert all(runs.wait(conversation.handle, PATIENCE) for conversation in conversations)
 
 
 def broken(moment: Any, run: Any) -> None:
@@ -159,7 +158,7 @@ def test_a_broken_run_ends_and_is_logged(archive: Archive, runs: Runs, caplog: p
     agent = Agent(ScriptedModel("test", [say("x")]), Shelf().tools(), "x", extra_guards=[broken])
     with caplog.at_level(logging.ERROR, "agent.archive.runs"):
         run_id = runs.start(agent, conversation, "Hello", "m1")
-        assert runs.wait(conversation.handle, 5)
+        assert runs.wait(conversation.handle, PATIENCE)
     assert "a guard broke" in caplog.text
     assert kinds(archive.listing.run_events("1", run_id)) == ["run_started", "user_message", "run_finished"]
     snapshot = runs.snapshot(conversation.handle)
@@ -175,9 +174,9 @@ def test_a_broken_run_frees_its_conversation(archive: Archive, runs: Runs) -> No
         "Hello",
         "m1",
     )
-    assert runs.wait(conversation.handle, 5)
+    assert runs.wait(conversation.handle, PATIENCE)
     start(runs, conversation, say("Well again."))
-    assert runs.wait(conversation.handle, 5)
+    assert runs.wait(conversation.handle, PATIENCE)
     assert of(conversation.events, "run_finished")[-1].answer == "Well again."
 
 
@@ -192,14 +191,14 @@ def test_waiting_gives_up_after_its_seconds(archive: Archive, runs: Runs) -> Non
     start(runs, conversation, call("hang"), say("Done."), shelf=shelf)
     assert runs.wait(conversation.handle, 0.01) is False
     shelf.held.set()
-    assert runs.wait(conversation.handle, 5)
+    assert runs.wait(conversation.handle, PATIENCE)
 
 
 def test_a_second_run_shows_its_own_events_only(archive: Archive, runs: Runs) -> None:
     conversation = archive.start("1")
     for word in ("One.", "Two."):
         start(runs, conversation, say(word))
-        assert runs.wait(conversation.handle, 5)
+        assert runs.wait(conversation.handle, PATIENCE)
     snapshot = runs.snapshot(conversation.handle)
     assert snapshot
     assert kinds(snapshot.events) == [

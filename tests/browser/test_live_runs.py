@@ -49,14 +49,12 @@ def stop(page: Page) -> None:
     expect(page.get_by_text("Not finished: you stopped it")).to_be_visible()
 
 
-def test_stop_ends_the_run_within_a_second(live: Page, archive: Archive) -> None:
-    live.evaluate("addEventListener('click', () => window.clicked = Date.now(), true)")
+def test_stop_ends_the_run_in_the_middle_of_its_answer(live: Page, archive: Archive) -> None:
     stop(live)
-    clicked = live.evaluate("window.clicked") / 1000
     (run,) = [run for run in archive.listing.runs("1", 100) if run.handle == handle_of(live)]
-    end = archive.listing.run_events("1", run.run_id)[-1]
+    *_, reply, end = archive.listing.run_events("1", run.run_id)
     assert (end.kind, run.stop_reason) == ("run_finished", "cancelled")
-    assert end.at.timestamp() - clicked < 1.0
+    assert (reply.kind, reply.incomplete) == ("model_reply", True)  # of a minute
     expect(stop_button(live)).to_have_count(0)
 
 

@@ -73,6 +73,11 @@ def test_the_experiment_prints_rates_for_every_cure_and_answers_side_by_side(
     assert all(row["trials"] == 50 for row in rows.values())
     assert rows["history", True]["stale"] == 50
     assert (rows["verify", True]["stale"], rows["verify", False]["hedged"]) == (0, 0)
+    instruct, stamp = rows["instruct", False], rows["stamp", True]
+    assert instruct["added_calls"] > 1
+    assert instruct["added_tokens"] > 0
+    assert (stamp["added_calls"], stamp["prefix_lost"]) == (0, 50)
+    assert stamp["added_tokens"] > 0
     low, high = rows["verify", True]["rates"]["stale"]["interval_95"]
     assert (low, 0 < high < 0.08) == (0, True)
     examples = told["examples"]
