@@ -17,7 +17,7 @@ from assistant.freshness import freshness_of
 from assistant.meanwhile import Meanwhile
 from assistant.settings import Settings, database_url, instructions
 from assistant.shop_tools import ShopTools
-from store.engine import transact
+from store.database import transact
 
 T = TypeVar("T")
 SCRIPTED = "website, as planned"

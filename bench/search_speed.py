@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Engine, insert, text
-from sqlmodel import SQLModel
 
 from bench.figures import Figure
-from store.book_csv import NewBook
-from store.engine import make_engine
-from store.models import Book, BookText, KnownWord, shop_tables
+from store.database import make_engine
+from store.full_text import SQLITE_INDEX, SQLITE_REBUILD
+from store.importing import NewBook, known_words, searchable, shelf_row
+from store.schema import TABLES, Book, BookText, KnownWord
 from store.search import search_books
-from store.search_sqlite import INDEX, REBUILD
-from store.shelving import known_words, searchable, shelf_row
 
 BATCH = 10_000
 VOCABULARY = 60_000
@@ -82,7 +80,7 @@ def _build(engine: Engine, count: int, words: Sequence[str], chance: random.Rand
     known: set[str] = set()
     made = _books(count, words, chance)
     with engine.begin() as connection:
-        SQLModel.metadata.create_all(connection, tables=shop_tables())
+        TABLES.create_all(connection)
         while batch := list(itertools.islice(made, BATCH)):
             rows = [searchable(book) for book in batch]
             connection.execute(insert(Book), [shelf_row(book) for book in batch])
@@ -90,7 +88,7 @@ def _build(engine: Engine, count: int, words: Sequence[str], chance: random.Rand
             known |= known_words(rows)
             samples += chance.sample(batch, min(5, len(batch)))
         connection.execute(insert(KnownWord), [{"length": len(word), "word": word} for word in sorted(known)])
-        for statement in (*INDEX, REBUILD):
+        for statement in (*SQLITE_INDEX, SQLITE_REBUILD):
             connection.exec_driver_sql(statement)
     return samples
 

@@ -1,11 +1,19 @@
 """The shop: catalog, search, stock, carts and orders in one database."""
 
-from store.adding import Added, add_to_cart, applied_write
-from store.cart import CartView, LineInCart, clear_cart, remove_from_cart, set_quantity, view_cart
-from store.catalog import BookDetails, Stock, check_stock, get_book, set_stock
-from store.changes import Change, changes_since, latest_change
+from store.cart import (
+    Added,
+    CartView,
+    LineInCart,
+    add_to_cart,
+    applied_write,
+    clear_cart,
+    remove_from_cart,
+    set_quantity,
+    view_cart,
+)
+from store.catalog import BookDetails, Stock, check_stock, get_book, set_price, set_stock
+from store.change_log import Change, changes_since, latest_change
 from store.checkup import check_shop
-from store.customers import Person, list_customers
 from store.errors import (
     BadInput,
     KeyReused,
@@ -20,12 +28,19 @@ from store.errors import (
     ShopUnavailable,
     TooMany,
 )
-from store.models import MOST_COPIES, STATUSES
+from store.importing import import_books
 from store.money import decimal_text, dollars, parse_price
-from store.orders import BoughtLine, OrderStatus, get_order_status, order_ids, parse_order_id, set_order_status
-from store.pricing import set_price
+from store.orders import (
+    BoughtLine,
+    OrderStatus,
+    Person,
+    get_order_status,
+    list_customers,
+    parse_order_id,
+    set_order_status,
+)
+from store.schema import MOST_COPIES, STATUSES
 from store.search import BookHit, SearchResult, search_books
-from store.shelving import import_books
 from store.shop import init_shop, open_shop, reset_shop
 
 __all__ = [
@@ -69,7 +84,6 @@ __all__ = [
     "latest_change",
     "list_customers",
     "open_shop",
-    "order_ids",
     "parse_order_id",
     "parse_price",
     "remove_from_cart",

@@ -1,7 +1,5 @@
 """What can go wrong in the shop, each in one line that says what to do next."""
 
-from __future__ import annotations
-
 import re
 
 LONGEST_MESSAGE = 300

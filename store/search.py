@@ -1,24 +1,38 @@
 """Searching the catalog: titles first, then authors and genres, then more by the author of the best title."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, JaroWinkler
+from sqlalchemy import Connection, Engine, Integer, bindparam, text
 
-from store import search_postgres, search_sqlite
 from store.checked import whole_number
-from store.engine import read
-from store.models import Book, BookText
-from store.spelling import corrected_words
-from store.words import STOP_WORDS, Match, fold, words_of
+from store.database import read
+from store.full_text import matcher
+from store.words import STOP_WORDS, fold, words_of
 
 LONGEST_QUERY = 400
 MOST_WORDS = 12
 MOST_RESULTS = 50
+SHORTEST_CORRECTED = 3
+MOST_CANDIDATES = 20_000
 ANYWHERE = "title author genre description"
+
+_EXACT = text("SELECT id, title FROM book WHERE title_key = :key ORDER BY id LIMIT :most")
+_TITLE = text("SELECT title FROM book_text WHERE book_id = :book")
+_OTHERS_BY_AUTHOR = text(
+    """SELECT other.id FROM book AS best JOIN book AS other ON other.author = best.author AND other.id <> best.id
+    WHERE best.id = :book ORDER BY other.genre <> best.genre, other.stock = 0, other.id LIMIT :most"""
+)
+_HITS = text("SELECT id, title, author, genre, price_cents FROM book WHERE id IN :ids").bindparams(
+    bindparam("ids", expanding=True)
+)
+_KNOWN = text("SELECT 1 FROM known_word WHERE length = :length AND word = :word")
+_LENGTHS = bindparam("lengths", expanding=True, type_=Integer)
+_NEAR = "SELECT word FROM known_word WHERE length IN :lengths"
+_NEAR_ANY_LETTER = text(f"{_NEAR} LIMIT :most").bindparams(_LENGTHS)
+_NEAR_ONE_LETTER = text(f"{_NEAR} AND word >= :letter AND word < :next LIMIT :most").bindparams(_LENGTHS)
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ class BookHit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The books found, the best first; `corrected` holds the words searched for instead of misspelled ones."""
+    """The books found, the best first; ``corrected`` holds the words searched for instead of misspelled ones."""
 
     books: tuple[BookHit, ...]
     corrected: str | None = None
@@ -53,27 +67,28 @@ def search_books(engine: Engine, query: str, max_results: int = 5) -> SearchResu
     with read(engine) as db:
         exact = _exact_titles(db, " ".join(words or all_words), query)
         ids, corrected = _found(db, exact, words, max_results)
-        return SearchResult(_hits(db, ids), corrected)
+        hits = {row.id: BookHit(*row) for row in db.execute(_HITS, {"ids": ids})}
+        return SearchResult(tuple(hits[id_] for id_ in ids), corrected)
 
 
-def _found(db: Session, exact: list[int], words: list[str], most: int) -> tuple[list[int], str | None]:
+def _found(db: Connection, exact: list[int], words: list[str], most: int) -> tuple[list[int], str | None]:
     if not words:
         return _ranked(db, exact, [], most), None
     if ids := _ranked(db, exact, words, most):
         return ids, None
-    likely = corrected_words(db, words)
+    likely = [_corrected(db, word) for word in words]
     corrected = " ".join(likely) if likely != words else None
     if corrected and (ids := _ranked(db, _exact_titles(db, corrected, corrected), likely, most)):
         return ids, corrected
     return _ranked(db, [], likely, most, every=False), corrected
 
 
-def _ranked(db: Session, exact: list[int], words: list[str], most: int, *, every: bool = True) -> list[int]:
+def _ranked(db: Connection, exact: list[int], words: list[str], most: int, *, every: bool = True) -> list[int]:
     """Rank ids by the rule of the shop, at most so many.
 
     An exact title is what was asked for, so other titles like it leave two places of five to its author.
     """
-    match = _matcher(db, words, most)
+    match = matcher(db, words, most)
     titles = _merged(exact, match("title", every=every))
     near = titles
     if len(titles) < most:
@@ -82,53 +97,48 @@ def _ranked(db: Session, exact: list[int], words: list[str], most: int, *, every
     places = most - most * 2 // 5 if exact else most
     ids = found[:places]
     if len(ids) < most and found and (titles or _title_has(db, found[0], words)):
-        ids = _merged(ids, _others_by_author(db, found[0], most))
+        ids = _merged(ids, db.scalars(_OTHERS_BY_AUTHOR, {"book": found[0], "most": most}))
     ids = _merged(ids, found)
     if near and len(ids) < most:
         ids = _merged(ids, match(ANYWHERE, every=every))
     return ids[:most]
 
 
-def _matcher(db: Session, words: Sequence[str], most: int) -> Match:
-    if not words:
-        return lambda fields, *, every: []  # noqa: ARG005 - stop words alone match nothing
-    if db.get_bind().dialect.name == "postgresql":
-        return search_postgres.matcher(db, words, most)
-    return search_sqlite.matcher(db, words, most)
-
-
 def _merged(*lists: Iterable[int]) -> list[int]:
     return list(dict.fromkeys(id_ for ids in lists for id_ in ids))
 
 
-def _exact_titles(db: Session, key: str, query: str) -> list[int]:
+def _exact_titles(db: Connection, key: str, query: str) -> list[int]:
     """Find the books with this very title, the same spelling before a plural or another article."""
     if not key:
         return []
-    same = select(col(Book.id), col(Book.title)).where(col(Book.title_key) == key).order_by(col(Book.id))
-    rows = db.execute(same.limit(MOST_RESULTS)).all()
+    rows = db.execute(_EXACT, {"key": key, "most": MOST_RESULTS}).all()
     wanted = fold(query).split()
     return [row.id for row in sorted(rows, key=lambda row: fold(row.title).split() != wanted)]
 
 
-def _title_has(db: Session, book_id: int, words: Sequence[str]) -> bool:
-    title = db.scalar(select(col(BookText.title)).where(col(BookText.book_id) == book_id)) or ""
+def _title_has(db: Connection, book_id: int, words: Sequence[str]) -> bool:
+    title = db.scalar(_TITLE, {"book": book_id}) or ""
     return any(f" {word} " in f" {title} " for word in words)
 
 
-def _others_by_author(db: Session, book_id: int, most: int) -> list[int]:
-    """List other books by the author of a book: the same genre first, what is in stock first, then by id."""
-    best = db.get_one(Book, book_id)
-    others = select(col(Book.id)).where(col(Book.author) == best.author, col(Book.id) != book_id)
-    ranked = others.order_by(col(Book.genre) != best.genre, col(Book.stock) == 0, col(Book.id))
-    return list(db.scalars(ranked.limit(most)))
+def _corrected(db: Connection, word: str) -> str:
+    """Replace a word that the catalog does not have by the nearest one it has, where one is near enough."""
+    length, letter = len(word), word[0]
+    if length < SHORTEST_CORRECTED or not word.isalpha() or db.scalar(_KNOWN, {"length": length, "word": word}):
+        return word
+
+    def of_lengths(spread: int) -> dict[str, object]:
+        return {"lengths": list(range(length - spread, length + spread + 1)), "most": MOST_CANDIDATES}
+
+    # Most people get the first letter right, and the table finds those quickly.
+    alike = db.scalars(_NEAR_ONE_LETTER, of_lengths(2) | {"letter": letter, "next": chr(ord(letter) + 1)}).all()
+    return _nearest(word, alike) or _nearest(word, db.scalars(_NEAR_ANY_LETTER, of_lengths(1)).all()) or word
 
 
-def _hits(db: Session, ids: list[int]) -> tuple[BookHit, ...]:
-    rows = db.execute(
-        select(col(Book.id), col(Book.title), col(Book.author), col(Book.genre), col(Book.price_cents)).where(
-            col(Book.id).in_(ids)
-        )
-    )
-    hits = {row.id: BookHit(*row) for row in rows}
-    return tuple(hits[id_] for id_ in ids)
+def _nearest(word: str, candidates: Sequence[str]) -> str | None:
+    """Pick the word with the fewest slips: one in a short word, three at most in a long one."""
+    slips = 1 + (len(word) > 4) + (len(word) > 11)
+    near = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=slips, limit=8)
+    best = min(near, key=lambda found: (found[1], -JaroWinkler.similarity(word, found[0])), default=None)
+    return best[0] if best else None

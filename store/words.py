@@ -1,21 +1,11 @@
 """How text becomes words to search for, the same way for a book and for a query."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Protocol
 
 LONGEST_TEXT = 4_000
 LONGEST_WORD = 40
-
-
-class Match(Protocol):
-    """What an index is asked for: the ids of books with every word, or any, in some fields, the best first."""
-
-    def __call__(self, fields: str, *, every: bool) -> list[int]: ...
-
 
 STOP_WORDS = frozenset(
     """a about add all an and any are as at be book books buy by can cart do find for from get give has have i in
@@ -75,11 +65,7 @@ def _one_word(raw: str) -> str:
     return bare[:LONGEST_WORD] + "".join(_SIGNS[sign] for sign in raw[len(bare) :][:4])
 
 
-def content_words(words: list[str]) -> list[str]:
-    """Drop the stop words, unless nothing else is left."""
-    return [word for word in words if word not in STOP_WORDS] or words
-
-
 def title_key(text: str) -> str:
-    """Give what two spellings of one title share: 'the LAST lighthouse' and 'Last Lighthouse' are the same."""
-    return " ".join(content_words(words_of(text)))
+    """What two spellings of one title share: 'the LAST lighthouse' and 'Last Lighthouse' have the same key."""
+    words = words_of(text)
+    return " ".join([word for word in words if word not in STOP_WORDS] or words)

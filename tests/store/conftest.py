@@ -16,16 +16,9 @@ def url_of(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-@pytest.fixture(scope="session")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("seeded") / "shop.db"
-    store.open_shop(url_of(path)).dispose()
-    return path
-
-
 @pytest.fixture
-def file(seeded: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(seeded, tmp_path / "shop.db"))
+def file(seed_file: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(seed_file, tmp_path / "shop.db"))
 
 
 @pytest.fixture
@@ -36,8 +29,8 @@ def shop(file: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def library(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def library(seed_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A shop that tests only read."""
-    engine = store.open_shop(url_of(Path(shutil.copy(seeded, tmp_path_factory.mktemp("library") / "shop.db"))))
+    engine = store.open_shop(url_of(Path(shutil.copy(seed_file, tmp_path_factory.mktemp("library") / "shop.db"))))
     yield engine
     engine.dispose()

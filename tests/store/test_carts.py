@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -179,11 +180,9 @@ operation = st.tuples(
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(operation, max_size=20))
 def test_any_sequence_of_changes_agrees_with_a_dictionary(
-    file: Path, operations: list[tuple[str, int, int]]
+    seed_file: Path, file: Path, operations: list[tuple[str, int, int]]
 ) -> None:
-    url = f"sqlite:///{file}"
-    store.reset_shop(url)
-    shop = store.open_shop(url)
+    shop = store.open_shop(f"sqlite:///{shutil.copy(seed_file, file)}")
     stock = {book: store.check_stock(shop, book).in_stock for book in (ORCHARD, LIGHTHOUSE, 10)}
     held: dict[int, int] = {}
     last: tuple[int, int, str] | None = None

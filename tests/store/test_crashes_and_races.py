@@ -129,6 +129,7 @@ def test_a_shop_opened_for_reading_only_is_searched_and_refuses_to_sell(file: Pa
 
 
 def test_reads_do_not_wait_for_a_writer_and_writes_give_up_in_words(shop: Engine, file: Path) -> None:
+    event.listen(shop, "connect", lambda connection, _entry: connection.execute("PRAGMA busy_timeout = 50"))
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         other.execute("UPDATE book SET stock = 3 WHERE id = 7")
@@ -150,12 +151,12 @@ def test_text_that_is_no_text_any_more_is_reported_in_words(shop: Engine) -> Non
 
 
 def test_work_that_fails_is_undone(shop: Engine) -> None:
-    from store.engine import write
+    from store.database import transact
 
     def fail_late(db) -> None:
         db.execute(text("UPDATE book SET stock = 99"))
         raise LookupError
 
     with pytest.raises(LookupError):
-        write(shop, fail_late)
+        transact(shop, fail_late)
     assert store.check_stock(shop, 7).in_stock == 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,11 +36,11 @@ BOOKS = """id,title,author,genre,price,stock,description
 
 
 @pytest.fixture(scope="module")
-def books(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def books(seed_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("books")
     path = folder / "books.csv"
     path.write_text(BOOKS, encoding="utf-8")
-    engine = store.open_shop(f"sqlite:///{folder / 'shop.db'}")
+    engine = store.open_shop(f"sqlite:///{shutil.copy(seed_file, folder)}")
     store.import_books(engine, path)
     yield engine
     engine.dispose()

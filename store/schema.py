@@ -1,24 +1,31 @@
 """The tables of the shop."""
 
-from __future__ import annotations
+from typing import Annotated, Any
 
-from typing import Annotated, cast
-
-from sqlalchemy import CheckConstraint, Index, Table, Text
+from sqlalchemy import CheckConstraint, Index, MetaData, Text
 from sqlmodel import Field, SQLModel
 
 SCHEMA_VERSION = 1
 MOST_COPIES = 20
 STATUSES = ("processing", "shipped", "delivered", "cancelled", "returned")
 
+# The shop's own tables: other programs may keep theirs beside them.
+TABLES = MetaData()
 # A plain INTEGER column of SQLite would keep 1.5 or "abc"; a STRICT table refuses them.
 STRICT = {"sqlite_strict": True}
 String = Annotated[str, Field(sa_type=Text)]
 OptionalString = Annotated[str | None, Field(sa_type=Text)]
 
 
-class Book(SQLModel, table=True):
-    """A title in the catalog; stock_version is the number of the last change of its stock."""
+class ShopTable(SQLModel):
+    """What the tables of the shop have in common."""
+
+    metadata = TABLES
+    __table_args__: Any = STRICT
+
+
+class Book(ShopTable, table=True):
+    """A title in the catalog; ``stock_version`` is the number of the last change of its stock."""
 
     __table_args__ = (
         CheckConstraint("price_cents >= 0", name="book_price_positive"),
@@ -42,11 +49,10 @@ class Book(SQLModel, table=True):
     stock_version: int = 0
 
 
-class BookText(SQLModel, table=True):
+class BookText(ShopTable, table=True):
     """The words of a book as search sees them; the full-text index is built over this table."""
 
     __tablename__ = "book_text"
-    __table_args__ = (STRICT,)
 
     book_id: int = Field(primary_key=True, foreign_key="book.id")
     title: String
@@ -55,36 +61,32 @@ class BookText(SQLModel, table=True):
     description: String
 
 
-class KnownWord(SQLModel, table=True):
+class KnownWord(ShopTable, table=True):
     """A word that occurs in the catalog, by length: what a misspelling is corrected to."""
 
     __tablename__ = "known_word"
-    __table_args__ = ({"sqlite_with_rowid": False, **STRICT},)
+    __table_args__ = {"sqlite_with_rowid": False, **STRICT}
 
     length: int = Field(primary_key=True)
     word: String = Field(primary_key=True, sa_type=Text)
 
 
-class Customer(SQLModel, table=True):
+class Customer(ShopTable, table=True):
     """Somebody with one cart and any number of orders."""
-
-    __table_args__ = (STRICT,)
 
     id: int = Field(primary_key=True)
     name: String
     email: String
 
 
-class Cart(SQLModel, table=True):
-    """The one cart of a customer; version is the number of its last change."""
-
-    __table_args__ = (STRICT,)
+class Cart(ShopTable, table=True):
+    """The one cart of a customer; ``version`` is the number of its last change."""
 
     customer_id: int = Field(primary_key=True, foreign_key="customer.id")
     version: int = 0
 
 
-class CartLine(SQLModel, table=True):
+class CartLine(ShopTable, table=True):
     """Copies of one book in one cart."""
 
     __tablename__ = "cart_line"
@@ -98,8 +100,8 @@ class CartLine(SQLModel, table=True):
     quantity: int
 
 
-class Order(SQLModel, table=True):
-    """A bought cart; dates are ISO 8601 text, version is the number of its last change."""
+class Order(ShopTable, table=True):
+    """A bought cart; dates are ISO 8601 text, ``version`` is the number of its last change."""
 
     __tablename__ = "orders"
     __table_args__ = (
@@ -118,7 +120,7 @@ class Order(SQLModel, table=True):
     version: int = 0
 
 
-class OrderLine(SQLModel, table=True):
+class OrderLine(ShopTable, table=True):
     """Copies of one book in an order, at the price that was paid."""
 
     __tablename__ = "order_line"
@@ -130,11 +132,10 @@ class OrderLine(SQLModel, table=True):
     price_cents: int
 
 
-class AppliedWrite(SQLModel, table=True):
+class AppliedWrite(ShopTable, table=True):
     """A request that took effect, under its idempotency key, with what was answered."""
 
     __tablename__ = "applied_write"
-    __table_args__ = (STRICT,)
 
     key: String = Field(primary_key=True, sa_type=Text)
     customer_id: int = Field(foreign_key="customer.id")
@@ -143,7 +144,7 @@ class AppliedWrite(SQLModel, table=True):
     at: String
 
 
-class ShopChange(SQLModel, table=True):
+class ShopChange(ShopTable, table=True):
     """One change of one thing; numbers rise over the whole shop and are never used twice."""
 
     __tablename__ = "shop_change"
@@ -161,19 +162,10 @@ class ShopChange(SQLModel, table=True):
     after: String
 
 
-class ShopMeta(SQLModel, table=True):
+class ShopMeta(ShopTable, table=True):
     """What marks a database as a shop: the version of its schema."""
 
     __tablename__ = "shop_meta"
-    __table_args__ = (STRICT,)
 
     name: String = Field(primary_key=True, sa_type=Text)
     value: int
-
-
-def shop_tables() -> list[Table]:
-    """List the shop's own tables, each after those it refers to; other programs' tables are not among them."""
-    models: list[type[SQLModel]] = [
-        ShopMeta, Customer, Book, BookText, KnownWord, Cart, CartLine, Order, OrderLine, AppliedWrite, ShopChange,
-    ]  # fmt: skip
-    return [cast("Table", model.__dict__["__table__"]) for model in models]
