@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 DEEPEST = 30
@@ -30,15 +31,6 @@ def clean_json(value: Any, depth: int = 0) -> Any:
             return value
 
 
-def leading_json(text: str) -> dict[str, Any]:
-    """The JSON object that a text begins with, whatever stands below it; {} where it begins with none."""
-    try:
-        data, _ = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
 def counted(number: float, what: str) -> str:
     """A number and what it counts: "1 step", "2 steps"."""
     return f"{written(number)} {what}" if number == 1 else f"{written(number)} {what}s"
@@ -58,3 +50,18 @@ def written(number: float) -> str:
 def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Arguments as a call is written: ``book_id=7, quantity=1``."""
     return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+
+
+def leading_json(text: str) -> dict[str, Any]:
+    """The JSON object that a text begins with, whatever stands below it; empty where it begins with none.
+
+    Of a list of rows that was cut, the rows before the cut.
+    """
+    start = text.lstrip()
+    if not start.startswith("{"):
+        return {}
+    for whole in (start, start[: start.rfind("}") + 1] + "]}", start[: start.rfind("[") + 1] + "]}"):
+        with suppress(ValueError, RecursionError):
+            data: dict[str, Any] = json.JSONDecoder().raw_decode(whole)[0]
+            return data
+    return {}

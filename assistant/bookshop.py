@@ -12,8 +12,8 @@ from agent.models import ChatModel
 from agent.tools import Toolbox
 from agent.views.conversation import Conversation
 from agent.views.run import Tally
+from assistant.cures import freshness_of
 from assistant.faults import FaultyTools
-from assistant.freshness import freshness_of
 from assistant.meanwhile import Meanwhile
 from assistant.settings import Settings, database_url, instructions
 from assistant.shop_tools import ShopTools

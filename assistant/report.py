@@ -7,10 +7,10 @@ import store
 from agent.archive import RunSummary
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
-from assistant.claims import check_claims
-from assistant.grounding import grounding_mark
+from assistant.answer_check.claims import check_claims
+from assistant.answer_check.evidence import Evidence, grounding_mark
+from assistant.answer_check.stale_marks import stale_json
 from assistant.shop_tools import ShopTools
-from assistant.staleness import stale_json
 
 
 def cart_json(cart: store.CartView) -> dict[str, Any]:
@@ -32,12 +32,11 @@ def result_json(
     result: AgentResult, conversation: Conversation, toolbox: ShopTools, cart: store.CartView
 ) -> dict[str, Any]:
     """A run in the shape of the contract; unknown sums are null."""
-    usage, events = result.usage, conversation.events
-    earlier = events[: len(events) - len(result.trace)]
-    claims = check_claims(result.answer, result.trace, earlier, toolbox.engine, toolbox.customer)
+    usage, reading = result.usage, Evidence(conversation.events).read(result.answer)
+    claims = check_claims(reading, toolbox.engine, toolbox.customer)
     known = usage.input_tokens is not None and usage.output_tokens is not None
     warnings = [text for event in result.trace if event.kind == "model_reply" for text in event.warnings]
-    warnings += [mark] if (mark := grounding_mark(conversation.events)) else []
+    warnings += [mark] if (mark := grounding_mark(reading, conversation.events[-1])) else []
     return {
         "run_id": result.run_id,
         "session_id": conversation.handle,
@@ -57,7 +56,7 @@ def result_json(
         "seconds": result.seconds,
         "cart": cart_json(cart),
         "answer_by": result.answer_by,
-        "stale": stale_json(conversation, toolbox.watch, result.answer),
+        "stale": stale_json(conversation, toolbox.watch, reading.figures),
         "claims": [claim.model_dump() for claim in claims],
         "warnings": warnings,
         "events": [event.model_dump(mode="json") for event in result.trace],

@@ -14,8 +14,8 @@ from agent.guards.guard import Guard
 from agent.guards.limits import Dial, Limits, dials_of, dollars
 from agent.trace import ModelOptions, Prices, RunStarted, Shape
 from agent.trace.stop_reasons import STOPS
+from assistant.cures import READ_AGAIN, Cure, freshness_of
 from assistant.faults import Fault
-from assistant.freshness import READ_AGAIN, Cure, freshness_of
 from assistant.meanwhile import Plan
 
 PREFERRED_MODEL = "qwen3:4b"

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 import store
 from agent.tools import Arg, Tool, ToolError, ToolOutcome, ToolRefusal
 from agent.trace import Change, ShopChanged, ToolCall
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from assistant.settings import Settings
 from assistant.shop_facts import ShopWatch, cart_fact, cart_value, order_fact, stock_fact
 

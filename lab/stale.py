@@ -12,11 +12,11 @@ from agent.guards.limits import Limits
 from agent.models import ChatModel
 from agent.trace import Fact
 from agent.views.result import AgentResult
+from assistant.answer_check.figures import giving, hedges, read_figures, stating
 from assistant.bookshop import Bookshop
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from assistant.settings import DEMO_CUSTOMER, LAB_OWNER, Settings
 from assistant.shop_facts import ShopWatch
-from assistant.stating import hedges, states, states_as_current
 from lab.guarding import WIDE, fresh_shops
 from lab.stale_models import FIRST_BOOK, SECOND_BOOK
 
@@ -147,8 +147,9 @@ def classify(answer: str, before: Fact, now: Fact) -> Outcome:
 
     One that gives both without saying which holds is stale.
     """
-    if before.value != now.value and states_as_current(answer, before, now):
+    figures = read_figures(answer)
+    if before.value != now.value and stating(figures, before, now):
         return "stale"
     if hedges(answer):
         return "hedged"
-    return "fresh" if states(answer, now) else "none"
+    return "fresh" if giving(figures, now) else "none"

@@ -1,11 +1,11 @@
 """Models for the experiment on stale facts: they answer from memory, and heed a cure more or less."""
 
-import json
 import re
 from collections.abc import Sequence
 
 from agent.models import Message
 from agent.models.scripted import Asked, Line, Play, ScriptedModel, call, say
+from agent.text import leading_json
 from lab.misbehaving import DEMO_PRICES
 
 FIRST_BOOK, SECOND_BOOK = 7, 9
@@ -81,8 +81,8 @@ def _last_total(messages: Sequence[Message], *, blocks: bool) -> tuple[str, bool
     total, marked = "unknown", False
     for message in messages:
         text = str(message["content"])
-        if message["role"] == "tool" and text.startswith("{"):
-            data, _ = json.JSONDecoder().raw_decode(text)
+        if message["role"] == "tool":
+            data = leading_json(text)
             shown = data.get("cart_total", data.get("total"))
             total, marked = (f"${shown}", "[OVERTAKEN" in text) if shown else (total, marked)
         elif blocks and message["role"] == "user" and (found := _TOTAL_NOW.search(text)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from lab.stale import HANDLINGS, OUTCOMES, Trial
 
 if TYPE_CHECKING:

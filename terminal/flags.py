@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from agent.guards.limits import LIMIT_DIALS, PRESETS, UNGUARDED, Limits
 from agent.trace import ModelOptions, Prices
+from assistant.cures import Cure
 from assistant.faults import Fault
-from assistant.freshness import Cure
 from assistant.meanwhile import Plan
 from assistant.settings import DEMO_CUSTOMER, OPTION_DIALS, SETTING_DIALS, TOOL_NAMES, Settings
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from assistant.choose_model import choose
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from lab.guarding import Guards, Row, compare, results
 from lab.misbehaving import misbehavers
 from lab.scripts import scripted_models

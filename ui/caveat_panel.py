@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from ui.safe import safe_label
+from ui.safe import WORD_JOINER, safe_label, safe_markdown
 
 VERDICTS = {
     "backed": (":material/check_circle:", "holds", "hold"),
@@ -15,6 +15,9 @@ VERDICTS = {
 }
 """The icon of each verdict, and how one claim and how several are said to be."""
 MOST_CLAIMS = 12
+_OPEN, _CLOSE = "\ue010", "\ue011"
+"""Private signs that carry the places of figures through what makes a text safe."""
+_FADED = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}\n]*){_CLOSE}")
 
 
 def draw_marks(lines: Sequence[str], *, loud: bool) -> None:
@@ -48,12 +51,20 @@ def draw_claims(claims: Sequence[Mapping[str, str]], key: str) -> None:
             st.caption(f"{icon} {words.capitalize()}: {_words(claim)}")
 
 
-def faded(text: str, figures: Sequence[str]) -> str:
-    """A safe Markdown text with overtaken figures in grey and struck out; the marks below say it in words."""
-    for figure in figures:
-        written = re.escape(figure.replace("$", "\\$"))
-        text = re.sub(rf"(?<![\w.,]){written}(?!\w|[.,]\d)", lambda found: f":gray[~~{found[0]}~~]", text)
-    return text
+def draw_grounding(mark: str) -> None:
+    """Draw, quietly, that figures of an answer come from nowhere."""
+    if mark:
+        st.caption(f":material/help: {safe_markdown(mark)}")
+
+
+def faded(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """A text as safe Markdown, in grey and struck out at these places; the marks below say in words why."""
+    signs = ["" if sign in (_OPEN, _CLOSE) else sign for sign in text]
+    for start, end in places:
+        signs[start] = _OPEN + signs[start]
+        signs[end - 1] += _CLOSE
+    safe = _FADED.sub(rf"{WORD_JOINER}:gray[~~\1~~]", safe_markdown("".join(signs)))
+    return safe.replace(_OPEN, "").replace(_CLOSE, "")
 
 
 def _words(claim: Mapping[str, str]) -> str:

@@ -1,93 +1,81 @@
-"""The stale-data caveat of a conversation, worked out anew only when the conversation or the shop has gone on."""
+"""What is to be said under each answer, worked out anew only when the conversation or the shop has gone on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import streamlit as st
-
 import store
-from agent.trace import Overtaken, RunFinished
 from agent.views.conversation import Conversation
+from assistant.answer_check.claims import Claim, check_claims
+from assistant.answer_check.evidence import Evidence, grounding_mark
+from assistant.answer_check.figures import giving, stating
+from assistant.answer_check.stale_marks import in_words
 from assistant.bookshop import Bookshop
-from assistant.claims import Claim, check_claims
 from assistant.shop_facts import ShopWatch
-from assistant.staleness import current, in_words, overtaken_by, stale_facts
-from assistant.stating import states
-from ui.caveat_panel import draw_claims, draw_marks
+from ui.caveat_panel import draw_claims, draw_grounding, draw_marks
+from ui.kept import kept
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """What is to be said under one answer: a line for each overtaken value it states, its claims, and the rest.
+
+    ``faded`` are the places in the answer where it states what is overtaken.
+    """
+
+    marks: Sequence[str] = ()
+    faded: Sequence[tuple[int, int]] = ()
+    claims: Sequence[Claim] = ()
+    grounding: str = ""
 
 
 @dataclass(frozen=True)
 class Caveats:
-    """What is to be said under each answer, by run id; claims are checked for the latest answer alone.
+    """The caveats by run id. Only those of the latest answer are loud, and only its claims are checked."""
 
-    Under the latest answer stands every overtaken fact, under an older one what it states and what is overtaken.
-    """
-
-    overtaken: Mapping[str, Sequence[Overtaken]] = field(default_factory=dict)
-    claims: Sequence[Claim] = ()
+    by_run: Mapping[str, Caveat] = field(default_factory=dict)
     latest: str = ""
 
-    def figures(self, run_id: str) -> list[str]:
-        """The overtaken values under an answer, as it would write them."""
-        return [one.seen.value.removeprefix("total ") for one in self.overtaken.get(run_id, ())]
+    def faded(self, run_id: str) -> Sequence[tuple[int, int]]:
+        """Where an answer states what the shop has overtaken."""
+        return self.by_run.get(run_id, Caveat()).faded
 
     def draw(self, run_id: str) -> None:
         """Draw what is to be said under the answer of a run."""
-        lines = [in_words(one) for one in self.overtaken.get(run_id, ())]
-        draw_marks(lines, loud=run_id == self.latest)
-        if run_id == self.latest:
-            draw_claims([claim.model_dump() for claim in self.claims], run_id)
+        caveat = self.by_run.get(run_id, Caveat())
+        draw_marks(caveat.marks, loud=run_id == self.latest)
+        draw_claims([claim.model_dump() for claim in caveat.claims], run_id)
+        draw_grounding(caveat.grounding)
 
 
 def caveats_of(shop: Bookshop, customer: int, conversation: Conversation) -> Caveats:
     """The caveats of a conversation as the shop stands now."""
-    now = (conversation.handle, len(conversation.events), store.latest_change(shop.engine))
-    known, found = st.session_state.get("caveats", (None, Caveats()))
-    if known != now:
-        found = _work_out(shop, customer, conversation)
-        st.session_state.caveats = now, found
-    return found
+    state = (conversation.handle, len(conversation.events), store.latest_change(shop.engine))
+    return kept("caveats", state, lambda: _work_out(shop, customer, conversation))
 
 
 def _work_out(shop: Bookshop, customer: int, conversation: Conversation) -> Caveats:
-    watch = ShopWatch(shop.engine, customer)
-    now = current(conversation.knowledge.seen, watch)
-    ends = _ends(conversation)
-    if not ends:
-        return Caveats()
-    latest = next(reversed(ends))
-    overtaken = {}
-    for run_id, (turn, end) in ends.items():
-        then = [[one for one in seen if one.turn <= turn] for seen in conversation.knowledge.seen.values()]
-        found = overtaken_by([seen[-1] for seen in then if seen], now)
-        overtaken[run_id] = [one for one in found if states(end.answer, one.seen)]
-    overtaken[latest] = stale_facts(conversation, watch, ends[latest][1].answer)
-    claims = _claims(shop, customer, conversation, ends[latest][1])
-    # What was overtaken after the answer was given is marked as that; it was no false claim.
-    later = [
-        one.seen
-        for one in overtaken[latest]
-        if one.now.version > conversation.knowledge.versions[one.now.resource]
-    ]
-    claims = [claim for claim in claims if not any(states(claim.text, seen) for seen in later)]
-    return Caveats(overtaken, claims, latest)
-
-
-def _claims(shop: Bookshop, customer: int, conversation: Conversation, end: RunFinished) -> Sequence[Claim]:
-    if not conversation.run.finished or end.answer_by != "model":
-        return ()
-    events = conversation.run_events()
-    earlier = conversation.events[: len(conversation.events) - len(events)]
-    return check_claims(end.answer, events, earlier, shop.engine, customer)
-
-
-def _ends(conversation: Conversation) -> dict[str, tuple[int, RunFinished]]:
-    """The turn and the end of each finished run, by run id."""
-    found, run_id, turn = {}, "", 0
+    knowledge = conversation.knowledge
+    now = ShopWatch(shop.engine, customer).now_of(knowledge.seen)
+    evidence, run_id, by_run = Evidence(), "", {}
     for event in conversation.events:
-        match event.kind:
-            case "run_started":
-                run_id, turn = event.run_id, event.turn
-            case "run_finished":
-                found[run_id] = (turn, event)
-    return found
+        evidence.add(event)
+        if event.kind == "run_started":
+            run_id = event.run_id
+        elif event.kind == "run_finished":
+            reading = evidence.read(event.answer)
+            overtaken = knowledge.overtaken_by(now, until=evidence.turn)
+            stated = [(one, stating(reading.figures, one.seen, one.now)) for one in overtaken]
+            claims: Sequence[Claim] = ()
+            if event.answer_by == "model" and run_id == conversation.run.run_id:
+                # What was overtaken after the answer was given is marked as that; it was no false claim.
+                known = knowledge.versions
+                later = [one.seen for one in overtaken if one.now.version > known[one.now.resource]]
+                stated_then = [one for one in reading.figures if not any(giving([one], seen) for seen in later)]
+                claims = check_claims(reading._replace(figures=stated_then), shop.engine, customer)
+            by_run[run_id] = Caveat(
+                marks=[in_words(one) for one, figures in stated if figures],
+                faded=[(figure.start, figure.end) for _, figures in stated for figure in figures],
+                claims=claims,
+                grounding=grounding_mark(reading, event),
+            )
+    return Caveats(by_run, latest=next(reversed(by_run), ""))

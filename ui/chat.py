@@ -8,7 +8,6 @@ from agent.archive import Snapshot
 from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
 from agent.trace.stop_reasons import STOPS
-from assistant.grounding import grounding_mark
 from ui.caveat_panel import faded
 from ui.caveats import Caveats
 from ui.safe import safe_markdown
@@ -17,7 +16,7 @@ from ui.safe import safe_markdown
 def draw_history(events: Sequence[AnyEvent], caveats: Caveats, *, skip_run: str = "") -> None:
     """Draw every message and answer with its caveats; ``skip_run`` leaves out the run that is still drawn live."""
     run_id, model = "", ""
-    for position, event in enumerate(events, start=1):
+    for event in events:
         match event.kind:
             case "run_started":
                 run_id, model = event.run_id, event.model.label
@@ -25,10 +24,8 @@ def draw_history(events: Sequence[AnyEvent], caveats: Caveats, *, skip_run: str 
                 draw_question(event.text)
             case "run_finished" if run_id != skip_run:
                 with st.chat_message("assistant"):
-                    draw_answer(event, model, caveats.figures(run_id))
+                    draw_answer(event, model, caveats.faded(run_id))
                     caveats.draw(run_id)
-                    if mark := grounding_mark(events[:position]):
-                        st.caption(f":material/help: {safe_markdown(mark)}")
 
 
 def draw_question(text: str) -> None:
@@ -37,14 +34,14 @@ def draw_question(text: str) -> None:
         st.markdown(safe_markdown(text))
 
 
-def draw_answer(end: RunFinished, model: str, overtaken: Sequence[str] = ()) -> None:
+def draw_answer(end: RunFinished, model: str, overtaken: Sequence[tuple[int, int]] = ()) -> None:
     """Draw an answer, and under it what it took; a run that was stopped never looks like one that was done.
 
-    Figures that are ``overtaken`` fade.
+    It fades at the places where it states what is ``overtaken``.
     """
     if end.stop_reason != "done":
         st.warning(f"Not finished: {STOPS[end.stop_reason].because} ({end.stop_reason}).", icon="⚠️")
-    st.markdown(faded(safe_markdown(end.answer), overtaken))
+    st.markdown(faded(end.answer, overtaken))
     st.caption(" · ".join(_facts(end, model)))
 
 

@@ -15,7 +15,7 @@ from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
 from agent.text import clean
 from agent.trace import AnyEvent
 from agent.trace.documents import FORMAT_VERSION, UnreadableTrace
-from agent.views.conversation import Conversation
+from agent.views.conversation import Conversation, new_handle
 
 T = TypeVar("T")
 
@@ -122,7 +122,7 @@ class Archive:
 
         One without a name is kept from its first run on (see ``lease``).
         """
-        conversation = self._conversation(owner, secrets.token_urlsafe(16), ())
+        conversation = self._conversation(owner, new_handle(), ())
         if name is None:
             return conversation
         row = {**first_row(conversation), "name": clean(name)}

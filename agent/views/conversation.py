@@ -13,6 +13,14 @@ Save = Callable[[int, Sequence[AnyEvent]], None]
 """Keeps events for good: the position of the first one, and the events."""
 
 
+def new_handle() -> str:
+    """A handle that nobody can guess; none begins with a dash, which commands would take for a flag."""
+    handle = "-"
+    while handle.startswith("-"):
+        handle = secrets.token_urlsafe(16)
+    return handle
+
+
 class Conversation:
     """One append-only list of events; ``history``, ``run``, ``meter`` and ``knowledge`` are views of it.
 
@@ -24,7 +32,7 @@ class Conversation:
     def __init__(
         self, handle: str = "", events: Iterable[AnyEvent] = (), save: Save | None = None, owner: str = ""
     ) -> None:
-        self.handle, self.owner = handle or secrets.token_urlsafe(16), owner
+        self.handle, self.owner = handle or new_handle(), owner
         self.history = History()
         self.run = Tally()
         self.meter = Meter()

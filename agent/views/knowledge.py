@@ -1,6 +1,6 @@
 """What a conversation knows of the world, and what the world has overtaken since."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from agent.trace import AnyEvent, Fact, Overtaken, ToolFinished
@@ -81,21 +81,16 @@ class Knowledge:
 
     def overtaken(self) -> list[Overtaken]:
         """Every value that was seen once and is known to be true no more, with what is true now."""
-        found = []
-        for resource, seen in self.seen.items():
-            now = self.news.get(resource, seen[-1].fact)
-            others = {one.fact.value: one for one in seen if one.fact.value != now.value}  # each value once
-            found += [_overtaken(one, now) for one in others.values()]
-        return found
+        known = {resource: self.news.get(resource, seen[-1].fact) for resource, seen in self.seen.items()}
+        return [_overtaken(one, now) for one, now in self._values(known) if one.fact.value != now.value]
 
     def overtaken_by(self, now: Mapping[str, Fact], until: int | None = None) -> list[Overtaken]:
-        """What was seen last, up to the turn ``until``, and has a newer version and another value ``now``."""
-        found = []
-        for resource, seen in self.seen.items():
-            fact, then = now.get(resource), [one for one in seen if until is None or one.turn <= until]
-            if fact and then and fact.version != then[-1].fact.version and fact.value != then[-1].fact.value:
-                found.append(_overtaken(then[-1], fact))
-        return found
+        """Every value that was seen up to the turn ``until`` and has a newer version and another value ``now``."""
+        return [
+            _overtaken(one, fact)
+            for one, fact in self._values(now, until)
+            if one.fact.value != fact.value and one.fact.version != fact.version
+        ]
 
     def versions_after(self, events: Iterable[AnyEvent]) -> dict[str, int]:
         """The newest versions that will be known once these events are folded, too."""
@@ -106,6 +101,13 @@ class Knowledge:
                 heard[event.resource] = event.version_after
             known |= {resource: max(version, known.get(resource, 0)) for resource, version in heard.items()}
         return known
+
+    def _values(self, now: Mapping[str, Fact], until: int | None = None) -> Iterator[tuple[Seen, Fact]]:
+        """Each value once, as it was seen last, beside what its resource is now."""
+        for resource, seen in self.seen.items():
+            if fact := now.get(resource):
+                values = {one.fact.value: one for one in seen if until is None or one.turn <= until}
+                yield from ((one, fact) for one in values.values())
 
     def _learn(self, fact: Fact, step: int) -> None:
         if fact.version < self.versions.get(fact.resource, 0):

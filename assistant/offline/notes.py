@@ -17,7 +17,6 @@ _WRAP_UP, _, _AFTER_WHY = wrap_up_request("\0").partition("\0")
 _CORRECTION = re.compile(r"Your (?:last )?(?:answer|reply) ")
 _TOTAL_NOW = re.compile(r"\bcart has a total of (\$[\d.]+) now")
 _CONTINUE = re.compile(r"\W*(?:please )?(?:continue|go on|carry on)\b.{0,60}", re.I | re.S)
-_ROW_OF_A_CUT_RESULT = re.compile(r"\{[^{}]*\}")
 
 
 @dataclass(frozen=True)
@@ -140,8 +139,6 @@ def _calls(message: Message) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
 
 def _result(name: str, arguments: Mapping[str, Any], text: str) -> Result:
     data = leading_json(text)
-    if not data and text.startswith('{"books"'):  # it was cut: what came before the cut holds
-        data = {"books": [leading_json(row) for row in _ROW_OF_A_CUT_RESULT.findall(text)]}
     return Result(name, arguments, data, "" if data else text.strip() or "there was no result")
 
 

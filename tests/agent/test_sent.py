@@ -16,7 +16,7 @@ from agent.trace import AnyEvent, ModelFault, ModelReply
 from agent.views.conversation import Conversation
 from agent.views.sent import OlderRecord, requests_sent
 from assistant.bookshop import Bookshop
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from assistant.settings import Settings
 from tests.agent.playing import agent_for, of, play
 from tests.agent.test_approval import DONE, PUT, paused

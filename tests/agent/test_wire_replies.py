@@ -8,8 +8,8 @@ import pytest
 
 from agent.trace import ModelOptions
 from agent.views.conversation import Conversation
+from assistant.answer_check.evidence import Evidence, grounding_mark
 from assistant.bookshop import Bookshop
-from assistant.grounding import grounding_mark
 from assistant.settings import BadMessage, checked_message
 from tests.agent.playing import ASK, CALL, END, OPEN, RUN
 from tests.agent.wire import ANSWER, Step, called, contents, play, said, wire_of
@@ -433,7 +433,8 @@ def test_an_answer_from_the_models_head_shows_that_no_tool_was_used(bookshop: Bo
     assert (played.stop, played.result.tool_calls, len(played.requests)) == ("done", 0, 1)
     assert played.kinds == [*OPEN, *ASK, *END]
     assert played.answer == "Dune costs 12.50 and we have 4 copies."
-    assert "12.50, 4" in grounding_mark(played.conversation.events)
+    events = played.conversation.events
+    assert "12.50, 4" in grounding_mark(Evidence(events).read(played.answer), events[-1])
 
 
 @pytest.mark.parametrize(

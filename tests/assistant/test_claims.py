@@ -3,13 +3,15 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 import store
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.views.conversation import Conversation
+from assistant.answer_check.claims import Claim, check_claims
+from assistant.answer_check.evidence import Evidence
 from assistant.bookshop import Bookshop
-from assistant.claims import Claim, check_claims
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from assistant.settings import Settings
 
 ORCHARD = call("add_to_cart", book_id=7)
@@ -22,8 +24,7 @@ def claims_of(shop: Bookshop, *lines: Line, earlier: tuple[Line, ...] = ()) -> l
     for turn in filter(None, (earlier, lines)):
         agent = shop.agent(ScriptedModel("test", turn), 1, conversation, Settings())
         result = agent.run(conversation, "Hello")
-    before = conversation.events[: len(conversation.events) - len(result.trace)]
-    return check_claims(result.answer, result.trace, before, shop.engine, 1)
+    return check_claims(Evidence(conversation.events).read(result.answer), shop.engine, 1)
 
 
 def verdicts(claims: list[Claim]) -> list[str]:
@@ -142,7 +143,7 @@ def test_another_customers_order_is_no_order(bookshop: Bookshop) -> None:
     "answer", ["", "\n", "$", "$99999999999.99", "O-99999999999 shipped", "x" * 5_000, "1.2.3.4"]
 )
 def test_any_answer_can_be_checked(bookshop: Bookshop, answer: str) -> None:
-    found: list[Any] = check_claims(answer, (), (), bookshop.engine, 1)
+    found: list[Any] = check_claims(Evidence().read(answer), bookshop.engine, 1)
     assert all(claim.verdict != "backed" for claim in found)
 
 
@@ -201,9 +202,28 @@ def test_the_lines_of_a_cart_that_was_read_contradict_nothing(bookshop: Bookshop
     script = ScriptedModel("test", [call("view_cart"), say(answer)])
     agent = bookshop.agent(script, 1, Conversation(), Settings(freshness=Cure.INSTRUCT))
     result = agent.run(Conversation(), "Hello")
-    assert "contradicted" not in verdicts(check_claims(result.answer, result.trace, (), bookshop.engine, 1))
+    assert "contradicted" not in verdicts(
+        check_claims(Evidence(result.trace).read(result.answer), bookshop.engine, 1)
+    )
 
 
 def test_books_together_may_cost_what_the_cart_does_not(bookshop: Bookshop) -> None:
     both = "The Quiet Orchard and The Last Lighthouse cost $35.40 in total."
     assert verdicts(claims_of(bookshop, HOLT, say(both))) == ["backed"]
+
+
+def test_the_shop_is_asked_once_for_each_thing_however_often_it_is_named(bookshop: Bookshop) -> None:
+    line = "The Quiet Orchard costs $16.50, 15 copies are left; your cart total is $16.50 and it is shipped. "
+    looks = (FIND, call("get_order_status", order_id="1001"))
+    agent = bookshop.agent(ScriptedModel("test", [*looks, say("Done.")]), 1, Conversation(), Settings())
+    evidence = Evidence(agent.run(Conversation(), "Hello").trace)
+    asked: list[str] = []
+    event.listen(bookshop.engine, "before_cursor_execute", lambda *about: asked.append(about[2]))
+    taken = []
+    for times in (1, 100):
+        reading = evidence.read(line * times)
+        assert len(reading.figures) == 4 * times
+        check_claims(reading, bookshop.engine, 1)
+        taken.append(len(asked))
+        asked.clear()
+    assert taken[0] == taken[1] > 0

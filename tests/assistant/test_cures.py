@@ -8,14 +8,16 @@ import pytest
 import store
 from agent.loop.tool_call import Approval
 from agent.models.scripted import ScriptedModel, call, say
+from agent.trace import Overtaken
 from agent.views.conversation import Conversation
+from assistant.answer_check.figures import read_figures
+from assistant.answer_check.stale_marks import in_words, stale_json
 from assistant.bookshop import Bookshop
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from assistant.meanwhile import Deed, Plan
 from assistant.offline import OfflineModel
 from assistant.settings import Settings
 from assistant.shop_facts import ShopWatch
-from assistant.staleness import in_words, overtaken_now, stale_json
 
 JOB = "Add The Last Lighthouse to my cart. If it is not available, add another novel by the same author."
 TOTAL = "What is my cart total now?"
@@ -24,6 +26,10 @@ TOTAL = "What is my cart total now?"
 def ask(shop: Bookshop, conversation: Conversation, text: str, cure: Cure, **more: Any) -> Any:
     settings = Settings(freshness=cure, **more)
     return shop.agent(OfflineModel(), 1, conversation, settings).run(conversation, text)
+
+
+def overtaken_now(conversation: Conversation, watch: ShopWatch) -> list[Overtaken]:
+    return conversation.knowledge.overtaken_by(watch.now_of(conversation.knowledge.seen))
 
 
 def told(shop: Bookshop, cure: Cure, *, change: bool) -> Any:
@@ -82,9 +88,9 @@ def test_what_the_shop_has_overtaken_is_told_in_one_line(bookshop: Bookshop) -> 
     conversation = Conversation()
     ask(bookshop, conversation, JOB, Cure.HISTORY)
     watch = ShopWatch(bookshop.engine, 1)
-    assert overtaken_now(conversation.knowledge.facts.values(), watch) == []
+    assert overtaken_now(conversation, watch) == []
     store.set_quantity(bookshop.engine, 1, 7, 2, by="website")
-    (one,) = overtaken_now(conversation.knowledge.facts.values(), watch)
+    (one,) = overtaken_now(conversation, watch)
     seen, now = one.seen.version, one.now.version
     assert in_words(one) == f"cart read at v{seen} (turn 1, step 4), now v{now}: the total was $16.50, is $33.00"
 
@@ -94,7 +100,7 @@ def test_a_change_there_and_back_needs_no_mark(bookshop: Bookshop) -> None:
     ask(bookshop, conversation, JOB, Cure.HISTORY)
     for quantity in (2, 1):
         store.set_quantity(bookshop.engine, 1, 7, quantity, by="website")
-    assert overtaken_now(conversation.knowledge.facts.values(), ShopWatch(bookshop.engine, 1)) == []
+    assert overtaken_now(conversation, ShopWatch(bookshop.engine, 1)) == []
 
 
 def test_another_conversation_of_the_customer_is_another_channel(bookshop: Bookshop) -> None:
@@ -158,9 +164,10 @@ def test_a_fact_that_was_told_again_and_is_stated_as_before_is_marked(bookshop: 
     deaf = ScriptedModel("deaf", [say("Your cart total is $16.50.")])
     settings = Settings(freshness=Cure.SNAPSHOT)
     result = bookshop.agent(deaf, 1, conversation, settings).run(conversation, TOTAL)
-    (one,) = stale_json(conversation, ShopWatch(bookshop.engine, 1), result.answer)
+    watch = ShopWatch(bookshop.engine, 1)
+    (one,) = stale_json(conversation, watch, read_figures(result.answer))
     assert (one["seen"], one["current"], one["stated_in_answer"]) == ("total $16.50", "total $33.00", True)
-    assert stale_json(conversation, ShopWatch(bookshop.engine, 1), "Your cart total is $33.00.") == []
+    assert stale_json(conversation, watch, read_figures("Your cart total is $33.00.")) == []
 
 
 def test_one_old_fact_does_not_make_each_look_read_the_whole_past(bookshop: Bookshop) -> None:

@@ -7,7 +7,8 @@ from agent.loop.agent import Agent
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import FunctionTools, Tool, ToolOutcome
 from agent.views.conversation import Conversation
-from assistant.grounding import grounding_mark, ungrounded_figures
+from assistant.answer_check.evidence import Evidence, grounding_mark, ungrounded
+from assistant.answer_check.figures import read_figures
 
 RESULT = '{"id": 7, "title": "The Quiet Orchard", "price": "16.50", "in_stock": 15}'
 
@@ -25,7 +26,13 @@ RESULT = '{"id": 7, "title": "The Quiet Orchard", "price": "16.50", "in_stock": 
     ],
 )
 def test_figures_that_no_result_shows_are_found(answer: str, figures: list[str]) -> None:
-    assert ungrounded_figures(answer, [RESULT]) == figures
+    assert ungrounded(read_figures(answer), {"7", "16.50", "15"}) == figures
+
+
+def mark_of(talk: Conversation) -> str:
+    end = talk.events[-1]
+    assert end.kind == "run_finished"
+    return grounding_mark(Evidence(talk.events).read(end.answer), end)
 
 
 def conversation(*lines: Line) -> Conversation:
@@ -43,14 +50,14 @@ def conversation(*lines: Line) -> Conversation:
 
 
 def test_an_answer_from_the_models_head_is_marked() -> None:
-    assert "9.99" in grounding_mark(conversation(say("Dune costs $9.99.")).events)
+    assert "9.99" in mark_of(conversation(say("Dune costs $9.99.")))
 
 
 def test_an_answer_from_a_result_of_an_earlier_turn_is_not() -> None:
     talk = conversation(call("look"), say("$16.50."), say("Still $16.50."))
     assert talk.run.turn == 2
-    assert grounding_mark(talk.events) == ""
+    assert mark_of(talk) == ""
 
 
 def test_a_turn_that_used_a_tool_is_left_to_the_reader() -> None:
-    assert grounding_mark(conversation(call("look"), say("Two of them are $33.00.")).events) == ""
+    assert mark_of(conversation(call("look"), say("Two of them are $33.00."))) == ""

@@ -18,8 +18,8 @@ from agent.loop.tool_call import Approval
 from agent.trace import Fact, ModelOptions, ModelReply
 from agent.views.answers import wrap_up_request
 from assistant.bookshop import Bookshop
+from assistant.cures import Cure, snapshot
 from assistant.faults import Fault
-from assistant.freshness import Cure, snapshot
 from assistant.offline import OfflineModel
 from assistant.offline.notes import LONGEST_REQUEST
 from lab.stale import WORDINGS

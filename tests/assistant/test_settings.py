@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from agent.guards.limits import Limits
 from agent.trace import ModelInfo, ModelOptions, Prices, RunStarted
+from assistant.cures import Cure
 from assistant.faults import Fault
-from assistant.freshness import Cure
 from assistant.meanwhile import Plan
 from assistant.settings import Settings
 

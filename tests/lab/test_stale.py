@@ -7,7 +7,7 @@ import pytest
 
 from agent.trace import Fact
 from assistant.bookshop import Bookshop
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from assistant.settings import LAB_OWNER
 from lab.stale import CHANGES, NO_CHANGE, WORDINGS, Trial, classify, plan, try_cures
 from lab.stale_models import SHARES, model_for

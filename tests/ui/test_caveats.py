@@ -11,6 +11,7 @@ from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from tests.ui.conftest import JOB, PAGE, handle_of, open_steps, send, shown, until_idle
 from ui.caveat_panel import faded
+from ui.safe import WORD_JOINER, safe_markdown
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 TOTAL = "What is my cart total now?"
@@ -53,6 +54,15 @@ def test_the_next_answer_is_stale_is_marked_and_its_claim_does_not_hold(page: Ap
     assert "Does not hold: total \\$16.50" in error
     quiet = [caption.value for caption in page.caption if "Overtaken" in caption.value]
     assert [MARK in caption for caption in quiet] == [True]  # under the answer before
+
+
+def test_an_answer_that_does_not_speak_of_the_cart_gets_no_box_about_it(page: AppTest, shop: Bookshop) -> None:
+    send(page, JOB)
+    changed(shop)
+    send(page, "Which mysteries do you have under $10?")
+    assert warnings(page) == []
+    quiet = [caption.value for caption in page.caption if "Overtaken" in caption.value]
+    assert [MARK in caption for caption in quiet] == [True]  # under the answer that states the old total
 
 
 def test_what_holds_is_told_on_demand(page: AppTest) -> None:
@@ -176,9 +186,10 @@ def test_a_plan_can_be_dropped(page: AppTest) -> None:
     assert "meanwhile" not in page.session_state
 
 
-def test_only_whole_figures_fade() -> None:
-    text = "It is \\$16.50, not \\$116.50 nor \\$16.505."
-    assert faded(text, ["$16.50"]) == "It is :gray[~~\\$16.50~~], not \\$116.50 nor \\$16.505."
+def test_only_the_places_that_are_overtaken_fade() -> None:
+    text = "The book is $16.50, the total: $16.50."
+    assert faded(text, [(31, 37)]) == f"The book is \\$16.50, the total: {WORD_JOINER}:gray[~~\\$16.50~~]."
+    assert faded(text, []) == safe_markdown(text)
 
 
 def test_another_conversation_has_caveats_of_its_own(page: AppTest, shop: Bookshop) -> None:

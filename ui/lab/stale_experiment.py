@@ -8,7 +8,7 @@ from agent.models import ChatModel
 from agent.text import counted
 from assistant.bookshop import Bookshop
 from assistant.choose_model import OFFLINE, choose
-from assistant.freshness import Cure
+from assistant.cures import Cure
 from lab.stale import CHANGES, WORDINGS, Outcome, Trial, plan, side_by_side, try_cures
 from lab.stale_models import model_for, remembers_model
 from lab.stale_rates import examples_of, handled, rates, shown

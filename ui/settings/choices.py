@@ -12,8 +12,8 @@ import streamlit as st
 
 from agent.guards.limits import LIMIT_DIALS, Dial, Limits
 from agent.trace import ModelOptions, Prices
+from assistant.cures import Cure
 from assistant.faults import Fault
-from assistant.freshness import Cure
 from assistant.settings import OPTION_DIALS, SETTING_DIALS, TOOL_NAMES, Settings
 
 OFF = "off"

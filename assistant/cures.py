@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from agent.guards.before_answer import Freshness
 from agent.trace import Fact, Overtaken
-from assistant.stating import states_as_current
+from assistant.answer_check.figures import read_figures, stating
 
 
 class Cure(StrEnum):
@@ -49,7 +49,11 @@ def snapshot(news: Sequence[Fact]) -> str:
 
 def correction(answer: str, overtaken: Sequence[Overtaken]) -> str:
     """What has to be put right in an answer that states overtaken values as current; empty where nothing has."""
-    wrong = [one for one in overtaken if states_as_current(answer, one.seen, one.now)]
+    facts = [(one.seen.resource.partition(":"), one.seen.name) for one in overtaken]
+    books = {name: [int(number)] for (kind, _, number), name in facts if kind == "stock" and name}
+    orders = [int(number) for (kind, _, number), _ in facts if kind == "order"]
+    figures = read_figures(answer, books, orders)
+    wrong = [one for one in overtaken if stating(figures, one.seen, one.now)]
     sentences = [
         f"{_subject(one.now)[0].upper()}{_subject(one.now)[1:]} {_now(one.now)}, not {_figure(one.seen)} "
         f"(that was read in turn {one.turn})."
