@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from bench.figures import Figure, results, table
+from bench.report_table import Figure, results, table
 
 PARTS = ("conversations", "loop", "page", "search")
 

@@ -14,7 +14,7 @@ from agent.models.scripted import Asked, Line, ScriptedModel, call, say
 from agent.views.conversation import Conversation
 from assistant.bookshop import Bookshop, open_bookshop
 from assistant.settings import Settings
-from bench.figures import Figure
+from bench.report_table import Figure
 
 CONVERSATIONS, TURNS, ROUNDS = 50, 40, 9
 OWNER = "1"

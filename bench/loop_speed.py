@@ -21,7 +21,7 @@ from agent.models.ollama import OllamaModel
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
 from agent.trace import ModelOptions
 from assistant.bookshop import Bookshop, open_bookshop
-from bench.figures import Figure
+from bench.report_table import Figure
 from tests.ollama_server import Body, OllamaServer, Step, lighthouse, reply
 
 ROUNDS, WARM_UPS = 16, 3

@@ -29,7 +29,7 @@ from agent.guards.limits import Limits
 from assistant.bookshop import open_bookshop
 from assistant.offline import OfflineModel
 from assistant.settings import Settings
-from bench.figures import Figure
+from bench.report_table import Figure
 
 APP = Path(__file__).resolve().parents[1] / "app.py"
 REQUESTS = (

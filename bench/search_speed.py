@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, insert, text
 
-from bench.figures import Figure
+from bench.report_table import Figure
 from store.database import make_engine
 from store.full_text import SQLITE_INDEX, SQLITE_REBUILD
 from store.importing import NewBook, known_words, searchable, shelf_row

@@ -3,8 +3,8 @@
 import pytest
 
 from assistant.bookshop import Bookshop
-from bench.figures import Figure, results, table
 from bench.loop_speed import JOBS, Job, OurLoop, played
+from bench.report_table import Figure, results, table
 from tests.ollama_server import OllamaServer
 
 

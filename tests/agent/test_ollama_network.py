@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from agent.models.ollama import OllamaModel
-from agent.models.ollama.errors import BadAddress
 from agent.models.ollama.network import Address
+from agent.models.ollama.refusals import BadAddress
 from agent.trace import ModelOptions, ModelReply
 from tests.ollama_server import MODEL, OllamaServer, Step, reply
 

@@ -7,7 +7,7 @@ import pytest
 
 from agent.models.curtain import Curtain
 from agent.models.ollama import OllamaModel
-from agent.models.ollama.errors import TooLong
+from agent.models.ollama.refusals import TooLong
 from agent.models.ollama.reply import LONGEST_SAID, Draft
 from agent.trace import ModelOptions, ModelReply
 from tests.ollama_server import MODEL, OllamaServer, Step, chunk, end, reply

@@ -236,12 +236,8 @@ calls = st.one_of(
             st.fixed_dictionaries(
                 {
                     "id": st.one_of(st.sampled_from(["1", "2"]), junk),
-                    "function": st.one_of(
-                        junk,
-                        st.fixed_dictionaries(
-                            {"name": st.sampled_from(NAMES), "arguments": st.one_of(arguments, junk)}
-                        ),
-                    ),
+                    "name": st.one_of(st.sampled_from(NAMES), junk),
+                    "arguments": st.one_of(arguments, junk),
                 }
             ),
         ),
@@ -291,7 +287,7 @@ def test_no_request_is_too_strange(one_shop: Bookshop, request_: str | list[str]
 
 def written(id_: str, name: str, **arguments: Any) -> dict[str, Any]:
     """A call as a message holds it."""
-    return {"id": id_, "function": {"name": name, "arguments": arguments}}
+    return {"id": id_, "name": name, "arguments": arguments}
 
 
 def reply_to(history: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None) -> ModelReply:

@@ -96,7 +96,7 @@ def _draw_choice(shop: Bookshop, *, running: bool) -> None:
 def _draw_rows(rows: Sequence[Row]) -> None:
     def work_out() -> Any:
         found = results(rows)
-        guard = found["guard"].map(label_of, na_action="ignore").fillna("none")
+        guard = [label_of(row.guard) if row.guard else "none" for row in rows]
         answer = found["answer"].str.split().str.join(" ")
         return found.assign(guard=guard, answer=answer)[[*HEADS]].rename(columns=HEADS)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.models.ollama.errors import (
+from agent.models.ollama.refusals import (
     BadAddress,
     BrokeOff,
     OnlyLoaded,

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from agent.cancel import Cancel
 from agent.models.curtain import Curtain
 from agent.models.engine import ModelCard
-from agent.models.ollama.errors import BrokeOff, Refused, Silent
 from agent.models.ollama.failures import FAILURES, fault_of, refuses_thinking
 from agent.models.ollama.network import Connection, connections
+from agent.models.ollama.refusals import BrokeOff, Refused, Silent
 from agent.models.ollama.reply import Draft
 from agent.models.ollama.server import card_for_run, holds
 from agent.models.ollama.wire import CHAT, body_of, stream

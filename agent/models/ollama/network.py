@@ -23,7 +23,7 @@ from urllib.request import getproxies, proxy_bypass
 import h11
 
 from agent.cancel import Cancel, Cancelled, Runner
-from agent.models.ollama.errors import BadAddress, BrokeOff, ProxyRefused, Unreachable
+from agent.models.ollama.refusals import BadAddress, BrokeOff, ProxyRefused, Unreachable
 
 CONNECT_SECONDS = 3.0
 """A model may be silent for minutes while it loads, but a server takes a connection at once."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from agent.cancel import Cancel
 from agent.models.engine import PullFailed, PullProgress
-from agent.models.ollama.errors import BrokeOff, Refused
 from agent.models.ollama.failures import FAILURES, fault_of
 from agent.models.ollama.network import connections
+from agent.models.ollama.refusals import BrokeOff, Refused
 from agent.models.ollama.wire import stream
 
 SILENCE = 300.0

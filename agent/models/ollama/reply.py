@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from agent.models.curtain import Curtain
-from agent.models.ollama.errors import OnlyLoaded, TooLong, Unreadable
+from agent.models.ollama.refusals import OnlyLoaded, TooLong, Unreadable
 from agent.models.protocol import Delta, DeltaKind
 from agent.trace import ModelFault, ModelReply, Timings, ToolCall, Usage
 

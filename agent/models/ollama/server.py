@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from agent.cancel import Cancel
 from agent.models.engine import ModelCard, PulledModel, ServerState, same_model
-from agent.models.ollama.errors import Refused
 from agent.models.ollama.failures import FAILURES
 from agent.models.ollama.network import Connection, connections
+from agent.models.ollama.refusals import Refused
 from agent.models.ollama.wire import ask
 
 T = TypeVar("T")

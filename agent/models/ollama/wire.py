@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent.models.ollama.errors import Refused, TooLong
 from agent.models.ollama.network import Connection
+from agent.models.ollama.refusals import Refused, TooLong
 from agent.models.protocol import Message
 from agent.trace import ModelOptions
 
