@@ -64,6 +64,8 @@ class OllamaServer:
         self.wire, self.pull = wire, pull
         self.requests: list[Body] = []
         """The bodies of all POST /api/chat."""
+        self.received: list[bytes] = []
+        """The same, as they came."""
         self.pulls: list[Body] = []
         self.disconnects: list[float] = []
         """When a client went away in the middle of an answer, on the monotonic clock."""
@@ -244,9 +246,12 @@ class _Connection(asyncio.Protocol):
         size = end + 4 + int(headers.get("content-length", 0))
         if len(self._received) < size:
             return
-        body = json.loads(self._received[end + 4 : size] or b"{}")
+        raw = bytes(self._received[end + 4 : size])
+        body, path = json.loads(raw or b"{}"), head[0].split(" ")[1]
         del self._received[:size]
-        step = self._server.step(head[0].split(" ")[1], body)
+        if path == "/api/chat":
+            self._server.received.append(raw)
+        step = self._server.step(path, body)
         pieces, slow = _pieces(step, body), _is_slow(step)
         if slow:
             self._answering = asyncio.get_running_loop().create_task(self._play(step, pieces))

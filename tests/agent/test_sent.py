@@ -1,5 +1,6 @@
 """What was sent is known from the events alone: every request of every run can be rebuilt."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,9 @@ from sqlalchemy import Engine
 
 import store
 from agent.archive import Archive, run_turn
+from agent.loop.agent import Agent
 from agent.loop.tool_call import Approval
+from agent.models.ollama import OllamaModel
 from agent.models.scripted import Line, ScriptedModel, call, say
 from agent.tools import NoTools
 from agent.trace import AnyEvent, ModelFault, ModelReply
@@ -18,8 +21,10 @@ from agent.views.sent import OlderRecord, requests_sent
 from assistant.bookshop import Bookshop
 from assistant.cures import Cure
 from assistant.settings import Settings
-from tests.agent.playing import agent_for, of, play
-from tests.agent.test_approval import DONE, PUT, paused
+from tests.agent.playing import Shelf, agent_for, of, play
+from tests.agent.test_approval import DONE, PUT, careful, paused
+from tests.agent.wire import assert_rebuilt, failed
+from tests.ollama_server import OllamaServer, reply
 
 BROKEN = ModelReply(model="t", error=ModelFault(stop_reason="model_error", message="it broke", retry="changed"))
 CUT = ModelReply(model="t", thinking="hm", done_reason="length")
@@ -100,3 +105,26 @@ def test_what_an_older_record_does_not_tell_is_not_made_up() -> None:
     ]
     with pytest.raises(OlderRecord, match="before requests kept their options"):
         list(requests_sent(older))
+
+
+def test_over_the_wire_a_failure_a_pause_and_its_answer_are_rebuilt_byte_for_byte() -> None:
+    put = ("put", {"what": "pen", "count": 2})
+    wire = [failed(500, "error parsing tool call"), reply(thinking="I put them.", calls=[put]), reply("There.")]
+    conversation = Conversation()
+    with OllamaServer(wire) as server:
+        model = OllamaModel("qwen3:4b", server.url, digest="known")
+        agent = Agent(model, careful(Shelf()), "Be brief.")
+        list(agent.stream(conversation, "Hello"))
+        list(agent.resume(conversation, Approval(approved=True, by="test")))
+        assert [body["options"]["seed"] for body in server.requests] == [42, 43, 43]
+        assert len(server.received) == 3
+        assert_rebuilt(conversation, server)
+
+
+def test_an_agent_runs_inside_a_running_event_loop_as_in_a_notebook() -> None:
+    async def cell(server: OllamaServer) -> str:
+        model = OllamaModel("qwen3:4b", server.url)
+        return Agent(model, Shelf().tools(), "Be brief.").run(Conversation(), "Hello").answer
+
+    with OllamaServer([reply("Good day.")]) as server:
+        assert asyncio.run(cell(server)) == "Good day."

@@ -15,10 +15,12 @@ from agent.cancel import Cancel
 from agent.guards.limits import Limits
 from agent.loop.agent import Agent
 from agent.models.ollama import OllamaModel
+from agent.models.ollama.wire import body_of, encoded
 from agent.tools import Arg, FunctionTools, Tool, ToolOutcome
 from agent.trace import ModelOptions, StopReason
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
+from agent.views.sent import requests_sent
 from assistant.bookshop import Bookshop
 from assistant.settings import DEMO_CUSTOMER, Settings
 from tests.agent.playing import kinds, of
@@ -152,12 +154,27 @@ def play(
             watch(item, ollama)
         assert ollama.wait_until(until)
         played = Played(AgentResult.of(conversation), conversation, deltas, ollama.requests, ollama.disconnects)
+        assert_rebuilt(conversation, ollama)
     if shop:
         view = store.view_cart(shop.engine, DEMO_CUSTOMER)
         played.cart = {line.book_id: line.quantity for line in view.lines}
     assert kinds(conversation.events[before:]).count("run_finished") == 1
     assert_sound(played)
     return played
+
+
+def assert_rebuilt(conversation: Conversation, server: OllamaServer) -> None:
+    """All that the server received can be rebuilt from the events alone, byte for byte and in order.
+
+    What it never received, as when it was not there, was asked for all the same.
+    """
+    rebuilt = iter(
+        [
+            encoded(body_of(sent.model, sent.messages, sent.tools, sent.options))
+            for sent in requests_sent(conversation.events)
+        ]
+    )
+    assert all(received in rebuilt for received in list(server.received)), "in order"
 
 
 def assert_sound(played: Played) -> None:
