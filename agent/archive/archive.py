@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, Select, bindparam, delete, exists, fu
 from sqlalchemy.exc import IntegrityError
 
 from agent.archive.listing import Listing, read_events
-from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS, TABLES
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS, TABLES, run_prepared
 from agent.text import clean
 from agent.trace import AnyEvent
 from agent.trace.documents import FORMAT_VERSION, UnreadableTrace
@@ -19,7 +19,6 @@ from agent.views.conversation import Conversation, new_handle
 
 T = TypeVar("T")
 
-# Built once: building them anew takes longer than running them.
 _RENEW = (
     update(RUNS)
     .where(
@@ -209,9 +208,9 @@ class Archive:
         }
 
         def write(db: Connection) -> None:
-            if db.execute(_RENEW, lease).rowcount != 1:
+            if run_prepared(db, _RENEW, lease).rowcount != 1:
                 raise LeaseLost
-            db.execute(_KEEP, rows)
+            run_prepared(db, _KEEP, *rows)
 
         self.transact(write)
 

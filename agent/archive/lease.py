@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Update, bindparam, exists, func, insert, sele
 from sqlalchemy.exc import IntegrityError
 
 from agent.archive.archive import NOBODY, Archive, first_row
-from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS
+from agent.archive.tables import CONVERSATIONS, EVENTS, RUNS, run_prepared
 from agent.tools import ToolOutcome
 from agent.tools.fingerprint import fingerprint
 from agent.trace import ToolFinished
@@ -23,7 +23,6 @@ from agent.views.conversation import Conversation
 
 LAPSE_SECONDS = 10.0
 """A run whose worker gave no sign for this long (see ``Pulse``) is taken for dead."""
-# Built once: building them anew takes longer than running them.
 _BEGIN = insert(CONVERSATIONS).from_select(
     [column.name for column in CONVERSATIONS.columns],
     select(*(bindparam(column.name, type_=column.type) for column in CONVERSATIONS.columns)).where(
@@ -34,7 +33,9 @@ _CLAIM = insert(RUNS)
 _AT_THE_END = (
     select(func.count())
     .select_from(EVENTS)
-    .where(EVENTS.c.handle == bindparam("its_handle"), EVENTS.c.position.in_(bindparam("places", expanding=True)))
+    .where(
+        EVENTS.c.handle == bindparam("its_handle"), EVENTS.c.position.in_((bindparam("last"), bindparam("next")))
+    )
 )
 _WAITING = {"worker": NOBODY, "heartbeat": math.inf}
 """What the lease of a run says that waits for a person."""
@@ -58,15 +59,17 @@ def lease(archive: Archive, conversation: Conversation) -> Iterator[str]:
         "run_id": run_id,
         "handle": conversation.handle,
         "first": conversation.saved,
+        "last": None,
         "started": now,
         "heartbeat": now,
         "worker": archive.worker,
+        "stop_reason": None,
     }
 
     def take(db: Connection) -> None:
         if not conversation.saved:
-            db.execute(_BEGIN, first_row(conversation))
-        db.execute(_CLAIM, claim)
+            run_prepared(db, _BEGIN, first_row(conversation))
+        run_prepared(db, _CLAIM, claim)
         _refuse_if_gone_on(db, conversation)
 
     try:
@@ -118,8 +121,9 @@ def _alive(archive: Archive, conversation: Conversation, run_id: str) -> Iterato
 
 def _refuse_if_gone_on(db: Connection, conversation: Conversation) -> None:
     """Raise ConversationBusy unless the last event that is known is the last one there is."""
-    known = {"its_handle": conversation.handle, "places": [conversation.saved - 1, conversation.saved]}
-    if db.scalar(_AT_THE_END, known) != min(conversation.saved, 1):
+    places = {"last": conversation.saved - 1, "next": conversation.saved}
+    known = run_prepared(db, _AT_THE_END, {"its_handle": conversation.handle, **places}).scalar()
+    if known != min(conversation.saved, 1):
         raise ConversationBusy("This conversation has gone on elsewhere; open it again.")
 
 

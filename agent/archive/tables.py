@@ -1,6 +1,24 @@
 """The archive's three tables: conversations, their events, and who runs what."""
 
-from sqlalchemy import Column, Float, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    CursorResult,
+    Dialect,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.sql import ClauseElement
 
 TABLES = MetaData()
 
@@ -44,3 +62,17 @@ Index(
     sqlite_where=RUNS.c.stop_reason.is_(None),
     postgresql_where=RUNS.c.stop_reason.is_(None),
 )
+
+
+def run_prepared(db: Connection, statement: ClauseElement, *rows: Mapping[str, Any]) -> CursorResult[Any]:
+    """Run a statement that is compiled once a database: to look it up each time takes longer than to run it."""
+    sql, names = _compiled(statement, db.dialect)
+    values = [tuple(row[name] for name in names) if names else dict(row) for row in rows]
+    return db.exec_driver_sql(sql, values if len(values) > 1 else values[0])
+
+
+@lru_cache(maxsize=100)
+def _compiled(statement: ClauseElement, dialect: Dialect) -> tuple[str, Sequence[str] | None]:
+    """Its text, and the names of its values in their order where the driver wants them by place."""
+    compiled = statement.compile(dialect=dialect)
+    return compiled.string, getattr(compiled, "positiontup", None)
