@@ -9,6 +9,7 @@ import pytest
 import cli
 from lab.stale import WORDINGS
 from terminal.shell import run_program
+from tests.ollama_server import OllamaServer, reply
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,3 +39,14 @@ def test_every_command_it_shows_works(
 
 def test_it_shows_some_commands() -> None:
     assert len(COMMANDS) >= 5
+
+
+def test_the_example_of_an_agent_lifted_out_works(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
+    with OllamaServer([reply(calls=[("add", {"one": 17, "other": 25})]), reply("It is 42.")]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "It is 42.\n"
+    assert server.requests[1]["messages"][-1]["content"] == "42"
