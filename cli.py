@@ -13,10 +13,9 @@ from terminal.asking import NothingStopped, known_desk, new_desk
 from terminal.flags import AsJson, Database, RunFlags, takes_run_flags
 from terminal.lab_commands import lab
 from terminal.printing import draw_findings
-from terminal.run_commands import runs
-from terminal.session_commands import sessions
 from terminal.shell import err, out, print_json, run_program, shop_at
 from terminal.shop_commands import cart, db, order, price, stock
+from terminal.stored_commands import runs, sessions
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 app.command()(lab)

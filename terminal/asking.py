@@ -1,13 +1,19 @@
 """One turn from the terminal, driven to its end: steps to stderr, and a person asked where a call needs it."""
 
+import json
 import sys
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
+from typing import Any
 
 import store
 from agent.archive import HeldTurn, resume_turn, start_turn
 from agent.loop.agent import Agent
-from agent.tools import NoTools
+from agent.loop.tool_call import Approval
+from agent.text import arguments_text
+from agent.tools import BadArguments, NoTools, Tool
+from agent.trace import ApprovalRequested
 from agent.views.conversation import Conversation
 from agent.views.result import AgentResult
 from assistant.bookshop import Bookshop
@@ -16,7 +22,6 @@ from assistant.report import result_json
 from assistant.settings import ANSWER_NOW, CONTINUE
 from assistant.stopping import stop_card
 from lab.scripts import scripted_models
-from terminal.approving import ask_person
 from terminal.flags import RunFlags
 from terminal.printing import draw_stop_card, event_line
 from terminal.shell import BY, err, out, print_json
@@ -110,3 +115,42 @@ def new_desk(shop: Bookshop, flags: RunFlags, *, quiet: bool) -> Desk:
     """The desk of the conversation the flags name, or of a new one."""
     store.view_cart(shop.engine, flags.customer)  # an unknown customer is told so before anything is begun
     return Desk(shop, flags, shop.conversation(flags.customer, flags.session), quiet=quiet)
+
+
+def ask_person(request: ApprovalRequested, tool: Tool) -> Approval | None:
+    """Yes, no, or yes with other arguments (``quantity=1``); None at the end of the input."""
+    call, console = request.call, err()
+    console.print(f"{call.name}({arguments_text(call.arguments)}) waits for you: {request.reason}", markup=False)
+    while True:
+        try:
+            console.print("Allow it? yes, no, or other arguments such as quantity=1: ", end="")
+            said = input().strip()
+        except (EOFError, KeyboardInterrupt):
+            return None
+        if said.lower() in ("y", "yes"):
+            return Approval(approved=True, by=BY)
+        if said.lower() in ("n", "no"):
+            return Approval(approved=False, by=BY)
+        try:
+            return Approval(approved=True, by=BY, arguments=other_arguments(said, call.arguments, tool))
+        except BadArguments as error:
+            console.print(str(error), markup=False)
+
+
+def other_arguments(said: str, arguments: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
+    """The arguments of a call, those replaced that were typed as ``name=value``; raises BadArguments in words."""
+    changed = dict(arguments)
+    for part in said.split() or [said]:  # nothing typed is no yes
+        name, mark, value = part.partition("=")
+        if not mark:
+            raise BadArguments('Type "yes", "no", or arguments as name=value.')
+        changed[name] = _value(value)
+    checked, _ = tool.check(changed)
+    return checked
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

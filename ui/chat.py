@@ -8,8 +8,7 @@ from agent.archive import Snapshot
 from agent.text import counted
 from agent.trace import AnyEvent, RunFinished
 from agent.trace.stop_reasons import STOPS
-from ui.caveat_panel import faded
-from ui.caveats import Caveats
+from ui.caveats import Caveats, faded
 from ui.safe import safe_markdown
 
 

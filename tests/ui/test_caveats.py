@@ -10,7 +10,7 @@ from agent.models.scripted import Asked, Line, ScriptedModel, call, say
 from assistant.bookshop import Bookshop
 from assistant.settings import Settings
 from tests.ui.conftest import JOB, PAGE, handle_of, open_steps, send, shown, until_idle
-from ui.caveat_panel import faded
+from ui.caveats import faded
 from ui.safe import WORD_JOINER, safe_markdown
 
 pytestmark = pytest.mark.usefixtures("surroundings")
