@@ -14,7 +14,6 @@ from agent.trace import Shape
 from assistant.answer_check.evidence import Reading, number_of
 from assistant.answer_check.figures import Figure
 
-Key = TypeVar("Key")
 Thing = TypeVar("Thing")
 Verdict = Literal["backed", "contradicted", "unchecked"]
 Told = tuple[str, Verdict, str]
