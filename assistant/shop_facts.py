@@ -19,7 +19,7 @@ class ShopWatch:
         self._engine, self._customer = engine, customer_id
 
     def now(self, resource: str) -> Fact:
-        """What a resource is at this moment; raises NotFound where it is no more."""
+        """What a resource is at this moment; raises NotFound if it no longer exists."""
         kind, _, number = resource.partition(":")
         match kind:
             case "stock":
@@ -32,7 +32,7 @@ class ShopWatch:
                 return cart_fact(cart.total_cents, cart.version)
 
     def now_of(self, resources: Iterable[str]) -> dict[str, Fact]:
-        """What these resources are now; those that are no more are left out."""
+        """What these resources are now; those that no longer exist are left out."""
         found = {}
         for resource in resources:
             with suppress(store.NotFound):

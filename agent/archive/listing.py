@@ -107,7 +107,7 @@ def read_events(db: Connection, handle: str, first: int = 0, last: int | None = 
 
 
 def read_event(body: str) -> AnyEvent:
-    """One event as it is stored; raises UnreadableTrace for what is none."""
+    """One event as it is stored; raises UnreadableTrace for anything else."""
     try:
         return EVENT.validate_json(body)
     except ValidationError:

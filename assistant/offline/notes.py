@@ -150,7 +150,7 @@ def _book(row: Mapping[str, Any], title: str) -> Book | None:
 
 
 def rows_in(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects of a list in what came from outside; what is none is passed over."""
+    """The objects of a list that came from outside; anything else in it is skipped."""
     rows = data.get(name)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
